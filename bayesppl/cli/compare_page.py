@@ -66,7 +66,7 @@ def write_page(path: Path, title: str, sections: Iterable[Section]) -> None:
 def sections_of(
     clf: AutoClassifier, records: Sequence[Record], taken: Mapping[str, str], test: Rows, remarks: Sequence[str]
 ) -> Iterator[Section]:
-    """What was found out about data: the models, how well they do, why, and what to be careful about.
+    """Write what was found out about data: the models, how well they do, why, and what to be careful about.
 
     Parameters
     ----------
@@ -100,27 +100,31 @@ def sections_of(
             "weight": f"{record['weight']:.2f}" if record is not together else "",
             "accuracy": f"{record['accuracy']:.3f}",
             "log score": f"{record['log_score']:.3f}",
-            "log score, left out": f"{record['log_score_left_out']:.3f}",
+            "log score of rows to learn from": f"{record['log_score_left_out']:.3f}",
         }
         for record in records
     ]
     yield (
         "The models",
         [
-            "Several models were fitted, and each predicted every row from the others. Together they are right in "
+            "Several models were fitted, and each predicted every row from all other rows. By that they are "
+            "weighed: the weight of a model is its share in the common answer. Together they are right in "
             f"{together['accuracy']:.1%} of {len(codes)} rows that were held out.",
             *(_text(f"{fact[:1].upper()}{fact[1:]}.") for fact in stack.facts[1:]),
             _table(models),
-            "The log score is the average logarithm of the probability given to the right answer: 0 is perfect, "
-            f"{_blind(stack.class_count):.3f} is what the frequencies of the classes alone would get.",
+            "Accuracy is the share of right answers. The log score is the average logarithm of the probability "
+            f"given to the right answer: 0 is perfect, {_blind(stack.class_count):.3f} is what the frequencies "
+            "of the classes alone would get. In the last column each row was predicted from all others that "
+            "there were to learn from.",
             _picture(plot_stack(clf), "Weights of the models, with their uncertainty"),
         ],
     )
     yield (
         "Can the probabilities be trusted?",
         [
-            "Of the rows held out, the answers with a stated probability of 80 % should be right in 80 % of the "
-            f"cases. The average gap is {together['ece']:.3f}.",
+            "Answers with a stated probability of 80% should be right in 80% of the cases. On the rows held "
+            f"out, what was stated and what was attained differ by {100 * together['ece']:.1f} percentage points "
+            "on average.",
             _picture(plot_reliability(clf, test.X, test.y), "Stated against attained, on rows held out"),
         ],
     )
@@ -136,7 +140,7 @@ def _blind(class_count: Array) -> float:
 
 
 def _ranking(clf: AutoClassifier, test: Rows, log_proba: Array) -> list[str]:
-    """Columns by the weight that they have, on average, for or against the answers to some rows."""
+    """Rank columns by their average weight for or against the answers to some rows."""
     some = np.sort(np.random.default_rng(0).permutation(len(test.X))[:_RANKED])
     found = clf.explain(test.X.iloc[some], random_state=0)
     weight = found["weight"].values[np.arange(len(some)), :, log_proba[some].argmax(1)]
@@ -144,14 +148,15 @@ def _ranking(clf: AutoClassifier, test: Rows, log_proba: Array) -> list[str]:
     order = np.argsort(-size, kind="stable")[:_MOST_COLUMNS]
     lines = [{"column": str(found["feature"].values[c]), "average weight": f"{size[c]:.2f}"} for c in order]
     return [
-        f"How much each column speaks for or against the answer, on average over {len(some)} rows held out, in "
-        "nats: 0.7 doubles the odds or halves them.",
+        f"How much each column speaks for or against the answer, on average over {len(some)} rows held out: a "
+        "weight of 0.7 doubles the odds of the answer or halves them, 2.3 makes them ten times as large or as "
+        "small.",
         _table(lines),
     ]
 
 
 def _hardest(clf: AutoClassifier, test: Rows, log_proba: Array, codes: Array) -> list[str]:
-    """Rows whose label was given the least probability, and what spoke for the answer."""
+    """Show the rows whose label was given the least probability, and what spoke for the answer."""
     from bayesppl.plots import plot_explanation
 
     own = log_proba[np.arange(len(codes)), codes]
@@ -177,15 +182,15 @@ def _hardest(clf: AutoClassifier, test: Rows, log_proba: Array, codes: Array) ->
         )
     picture = plot_explanation(found.isel(row=[0]), label=labels[answers[0]])
     return [
-        "Labels that came as the greatest surprise. They may be errors in the data, or cases that the columns do "
-        "not tell apart.",
+        "The rows whose label was given the least probability. They may be errors in the data, or cases that the "
+        "columns do not tell apart. Behind a column stands its weight for the answer (+) or against it (-).",
         _table(lines),
         _picture(picture, f"Row {lines[0]['row']}: what spoke for {lines[0]['answer']}, and against it"),
     ]
 
 
 def _asking(log_proba: Array, codes: Array) -> list[str]:
-    """How many rows are decided, and how well, where somebody can be asked at a cost."""
+    """Show how many rows are decided, and how well, where somebody can be asked at a cost."""
     confidence, right = np.exp(log_proba.max(1)), log_proba.argmax(1) == codes
     lines = []
     for cost in _COSTS:
@@ -196,12 +201,13 @@ def _asking(log_proba: Array, codes: Array) -> list[str]:
                 "asking costs": f"{cost:g}",
                 "answer from": f"{1 - cost:.0%}",
                 "answered": f"{sure.mean():.0%}",
-                "wrong": wrong,
+                "wrong among these": wrong,
             }
         )
     return [
-        "If a wrong answer costs 1 and asking somebody costs less, answer only where the probability is at least "
-        "1 less that cost. On the rows held out:",
+        "Say that a wrong answer costs 1, and asking somebody who knows costs less. It then pays to answer only "
+        "where the probability is at least 1 minus that cost, and to ask about the other rows. On the rows held "
+        "out:",
         _table(lines),
     ]
 
@@ -212,18 +218,20 @@ def _cautions(clf: AutoClassifier, together: Record, log_proba: Array, codes: Ar
     error = float(np.hypot(own.std(ddof=1) / np.sqrt(len(own)), stack.log_score_se)) if len(own) > 1 else np.inf
     if together["log_score"] < stack.log_score - 2 * error:
         yield (
-            f"Rows held out are predicted worse ({together['log_score']:.3f}) than rows left out of the fit "
-            f"({stack.log_score:.3f}): do rows repeat each other, or come in groups?"
+            f"The rows held out were predicted worse (log score {together['log_score']:.3f}) than the rows to "
+            f"learn from, each left out in turn ({stack.log_score:.3f}): do rows repeat each other, or come in "
+            "groups, such as several of one person?"
         )
     for label, count in zip(stack.classes.tolist(), stack.class_count.tolist(), strict=True):
         if count < 20:
             yield f"There are only {count:g} rows of {label} to learn from."
-    if (hot := max(stack.members, key=lambda member: member.temperature)).temperature > 2:
+    if (surest := max(stack.members, key=lambda member: member.temperature)).temperature > 2:
         yield (
-            f"The model '{hot.name}' would be far too sure by itself (T = {hot.temperature:.1f}): columns depend "
-            "on each other, or have other shapes than it assumes. Its probabilities were made milder."
+            f"The model '{surest.name}' would be far too sure by itself (its temperature is "
+            f"{surest.temperature:.1f}, and 1 would be right): columns depend on each other, or have other shapes "
+            "than it assumes. Its probabilities were made milder."
         )
-    yield "What is said holds for rows like these. Where the frequencies of classes differ, the answers must too."
+    yield "All of this holds for rows like these. Where classes are more or less frequent, the answers change."
 
 
 def _text(words: str) -> str:

@@ -116,7 +116,7 @@ def _save_picture(result: Comparison, path: Path) -> None:
 def _shown(
     result: Comparison, records: Sequence[Record], columns: Table | str, with_parameters: bool
 ) -> Iterator[Table | str]:
-    """Scores, differences, what every column was taken for, parameters if they are wanted, and remarks."""
+    """Yield scores, differences, what every column was taken for, parameters if wanted, and remarks."""
     others = [record for record in records if record["rule"] != REFERENCE]
     yield table(
         f"scores on {result.scores.attrs['rows']} held-out rows (better: ↑ more, ↓ less)",
@@ -180,7 +180,7 @@ def _difference(record: Record, score: str) -> str:
 
 
 def _parameter_tables(parameters: xr.Dataset) -> Iterator[Table | str]:
-    """A table for every parameter, and for every class where it has further dimensions."""
+    """Yield a table for every parameter, and for every class where it has further dimensions."""
     tails = (1 - parameters.attrs["prob"]) / 2
     bounds = {"lower": f"{100 * tails:.3g}%", "upper": f"{100 - 100 * tails:.3g}%"}
     for name in map(str, parameters.data_vars):

@@ -91,7 +91,7 @@ def _record(name: str, weight: float, log_proba: Array, codes: Array, expected: 
 def _shown(
     records: Sequence[Record], summary: Sequence[str], columns: Table | str, n_rows: int
 ) -> Iterator[Table | str]:
-    """Scores of the stack and its models, what was found, and what every column was taken for."""
+    """Yield scores of the stack and its models, what was found, and what every column was taken for."""
     alone = records[1:]
     differences = [f"{r['log_score_difference']:+.3f} ±{r['log_score_difference_se']:.3f}" for r in alone]
     yield table(

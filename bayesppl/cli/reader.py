@@ -89,7 +89,7 @@ class DataFile:
                 self.n_rows, self.columns = self._survey_types(suffix)
 
     def read(self, rows: int, copied: Sequence[str] = ()) -> Iterator[tuple[Any, Any]]:
-        """Data frames of at most ``rows`` rows, numbered as in the file, and beside each the columns to be copied.
+        """Yield data frames of at most ``rows`` rows, numbered as in the file, and with each the columns to copy.
 
         Copies from a text file hold the cells as they are written, marks of missing cells included.
         """
@@ -120,13 +120,13 @@ class DataFile:
                     yield frame, part.iloc[:, len(names) :].set_axis(list(copied), axis=1)
 
     def read_all(self) -> Any:
-        """All rows as one data frame."""
+        """Read all rows as one data frame."""
         import pandas as pd
 
         return pd.concat([frame for frame, _ in self.read(1 << 18)] or [pd.DataFrame(columns=list(self.columns))])
 
     def distinct(self, names: Sequence[str], most: int) -> dict[str, list[Any]]:
-        """Different values of some columns, without missing ones, in ascending order.
+        """Find different values of some columns, without missing ones, in ascending order.
 
         Raises
         ------

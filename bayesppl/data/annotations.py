@@ -42,7 +42,7 @@ class LabelNoise:
         real("rows", self.rows, "be positive and finite", lambda value: 0 < value < np.inf)
 
     def concentration(self, n_classes: int) -> Array:
-        """Of the labels (columns) of rows of each class: (n_classes, n_classes)."""
+        """Return the concentration of the labels (columns) of rows of each class: (n_classes, n_classes)."""
         if n_classes < 2:
             return np.ones((1, 1))
         right = np.eye(n_classes, dtype=bool)
@@ -50,7 +50,7 @@ class LabelNoise:
 
 
 def resolve_noise(noise: Any, n_annotators: int, n_classes: int) -> tuple[Array, bool]:
-    """Concentrations or probabilities of the labels of every annotator, and whether they are probabilities.
+    """Find concentrations or probabilities of the labels of every annotator, and which of the two they are.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def resolve_noise(noise: Any, n_annotators: int, n_classes: int) -> tuple[Array,
 
 
 def doubted(rows: Rows, noise: Any) -> Rows:
-    """The same rows, whose labels may be wrong: one vote for each, by one annotator."""
+    """Return the same rows with labels that may be wrong: one vote for each, by one annotator."""
     errors, are_known = resolve_noise(noise, 1, len(rows.classes))
     partly, n_rows = rows.partly, len(rows)
     whole = rows.table if partly is None else partly.whole
@@ -95,7 +95,7 @@ def read_annotated(
     noise: LabelNoise | Any,
     unlabelled: Unlabelled,
 ) -> Rows:
-    """Rows with the labels that annotators gave to them.
+    """Read rows with the labels that annotators gave to them.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def read_annotated(
 def read_soft(
     X: Any, y: Any, sample_weight: Any, classes: Array, noise: LabelNoise | Any, unlabelled: Unlabelled
 ) -> Rows:
-    """Rows whose labels are probabilities of the classes.
+    """Read rows whose labels are probabilities of the classes.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def read_soft(
 
 
 def _probabilities(y: Any, classes: Array) -> Array:
-    """Probabilities of the classes, in their order where the columns are named: (n_rows, n_columns)."""
+    """Read probabilities of the classes, by name where the columns have names: (n_rows, n_columns)."""
     given, names = as_table(y), tuple(map(str, classes.tolist()))
     if given.is_named:
         if set(given.names) != set(names):
@@ -225,6 +225,6 @@ def _probabilities(y: Any, classes: Array) -> Array:
 
 
 def _all_partly(classes: Array, partly: PartlyKnown) -> Rows:
-    """Rows none of which is known for certain."""
+    """Return rows none of which has a label that is certain."""
     none = np.empty(0, dtype=np.intp)
     return Rows(partly.whole.take(none), classes, none, None, partly=partly)

@@ -73,7 +73,7 @@ def encode_labels(y: Any, classes: Sequence[Hashable] | Array | None = None) -> 
 
 
 def codes_among(y: Any, classes: Array) -> Array:
-    """The place of every label among the classes, in the order that these have there: (n_rows,).
+    """Find the place of every label among the classes, in the order that these have there: (n_rows,).
 
     Parameters
     ----------
@@ -138,13 +138,13 @@ def without_missing(y: Any, unlabelled: Unlabelled) -> tuple[Any, Array]:
 
 
 def label_set(y: Any, unlabelled: Unlabelled) -> Array:
-    """All labels that occur, in ascending order."""
+    """Find all labels that occur, in ascending order."""
     labels, _ = without_missing(y, unlabelled)
     return encode_labels(labels)[0] if len(labels) else np.empty(0)
 
 
 def labels_of_parts(found: Iterable[Array]) -> list[Hashable]:
-    """All labels of several parts of the rows, in ascending order; none where there are no rows."""
+    """Put the labels of several parts of the rows together, in ascending order; none where there are no rows."""
     present = [labels for labels in found if len(labels)]
     return encode_labels(np.concatenate(present))[0].tolist() if present else []
 
@@ -161,7 +161,7 @@ def warn_of_minus_one(classes: Array) -> None:
 
 
 def declared_classes(classes: Any) -> Array:
-    """All labels that can occur, in ascending order.
+    """Put all labels that can occur into ascending order.
 
     Raises
     ------
@@ -179,7 +179,7 @@ def declared_classes(classes: Any) -> Array:
 
 
 def union(known: Array, further: Any) -> Array:
-    """The classes known and those of ``further``, in ascending order.
+    """Put the classes known and those of ``further`` together, in ascending order.
 
     Raises
     ------
@@ -199,7 +199,7 @@ def union(known: Array, further: Any) -> Array:
 
 
 def _labels(y: Any, what: str) -> Array:
-    """One label per row, complete and of one kind."""
+    """Read one label per row, complete and of one kind."""
     labels = _array(y, what)
     if labels.ndim == 2 and labels.shape[1] == 1:
         warn(
@@ -222,7 +222,7 @@ def _labels(y: Any, what: str) -> Array:
 
 
 def _array(y: Any, what: str) -> Array:
-    """An array of labels, in types that can be computed with."""
+    """Make an array of labels, in types that can be computed with."""
     if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
         y = np.where(np.ma.getmaskarray(y), np.array(None, dtype=object), y.data.astype(object))
     elif not isinstance(y, np.ndarray | list):
@@ -271,7 +271,7 @@ def _refuse_odd_labels(labels: Array, what: str) -> None:
 
 
 def _factorize_labels(labels: Array) -> tuple[Array, Array]:
-    """Distinct labels in ascending order, and the position of every row's label among them."""
+    """Find distinct labels in ascending order, and the place of every row's label among them."""
     counted = count_values(labels)
     if counted is not None:
         found, codes = counted
@@ -285,7 +285,7 @@ def _factorize_labels(labels: Array) -> tuple[Array, Array]:
 
 
 def one_hot(codes: Array, n_classes: int, weights: Array | None = None) -> Responsibilities:
-    """Responsibilities of labelled rows: each belongs to its class with its weight."""
+    """Make the responsibilities of labelled rows: each belongs to its class with its weight."""
     n_rows = len(codes)
     starts, ones = one_in_each(n_rows)
     values = ones if weights is None else weights

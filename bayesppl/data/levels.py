@@ -65,7 +65,7 @@ def as_level(value: Hashable) -> Hashable:
 
 
 def count_values(values: Array) -> tuple[Array, Array] | None:
-    """Distinct whole numbers, ascending, and the place of every value among them; None where they lie far apart.
+    """Find distinct whole numbers, ascending, and the place of every value; None where they lie far apart.
 
     To count numbers that lie close together takes a fraction of the time of sorting or hashing them.
     """

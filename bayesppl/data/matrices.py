@@ -114,7 +114,7 @@ def _with_gaps(X: Any) -> Array:
 
 
 def _column_labels(X: Any) -> tuple[Hashable, ...]:
-    """Names of the columns of an ``xarray.DataArray``, empty for anything else."""
+    """Find names of the columns of an ``xarray.DataArray``, none for anything else."""
     axes = labels_of(X)
     labels = tuple(axes[-1] or ()) if axes else ()
     if not all(isinstance(label, str) for label in labels):

@@ -77,7 +77,7 @@ def short_names(names: Iterable[Any], longest: int = 24) -> list[str]:
 
 
 def _shared(words: list[list[str]], most: int) -> int:
-    """With how many words, and at most so many, all lines begin."""
+    """Count the words with which all lines begin, up to ``most``."""
     return next((n for n in range(most) if len({line[n] for line in words}) > 1), most)
 
 

@@ -40,7 +40,7 @@ class Votes:
     are_known: bool
 
     def within(self, rows: slice) -> tuple[Array, Array, Array]:
-        """Rows (counted from the first of the range), annotators and labels of the votes on a range of rows."""
+        """Find rows (counted from the start of the range), annotators and labels of the votes on a range."""
         first, last = np.searchsorted(self.rows, [rows.start, rows.stop])
         return self.rows[first:last] - rows.start, self.annotators[first:last], self.labels[first:last]
 
@@ -108,7 +108,7 @@ class PartlyKnown:
         return blank
 
     def certain(self, n_classes: int) -> Array:
-        """Total weight of the rows of each class whose class is certain, for cells alone are missing."""
+        """Sum the weights of the rows of each class whose class is certain, for cells alone are missing."""
         if self.log_prior is None:
             return np.zeros(n_classes)
         return np.asarray((self.weights * self.is_certain) @ np.isfinite(self.log_prior))

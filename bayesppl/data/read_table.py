@@ -136,7 +136,7 @@ def _frame_of_columns(columns: dict[Any, Any]) -> Any:
 
 
 def _named_cells(row: Any) -> Mapping[Hashable, Any] | None:
-    """Cells of a row by their names, None if these have none."""
+    """Return the cells of a row by their names, None if these have none."""
     from narwhals.dependencies import is_pandas_series
 
     if isinstance(row, tuple) and hasattr(row, "_asdict"):

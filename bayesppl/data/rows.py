@@ -127,7 +127,7 @@ class Rows:
 
     @property
     def weights(self) -> Array:
-        """Weight of every row."""
+        """Return the weight of every row."""
         return np.ones(len(self)) if self.given_weights is None else self.given_weights
 
     @property
@@ -136,7 +136,7 @@ class Rows:
         return self.given_weights is None or bool((self.given_weights == 1).all())
 
     def with_weight_of_partly(self, factor: float) -> Rows:
-        """The same rows, the weights of those without any label multiplied by ``factor``."""
+        """Return the same rows, the weights of those without any label multiplied by ``factor``."""
         if self.partly is None:
             return self
         return replace(self, partly=self.partly.scaled(factor) if factor else None)
@@ -170,7 +170,7 @@ class Rows:
         return replace(self, table=self.table.snapshot(copied=is_copy), given_weights=weights, is_copy=is_copy)
 
     def counted(self) -> Rows:
-        """The rows that count: one of weight zero is no row, and brings no levels either."""
+        """Return the rows that count: one of weight zero is no row, and brings no levels either."""
         weights = self.given_weights
         if weights is None or weights.all():
             return self
@@ -207,7 +207,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
 
 
 def _weights(sample_weight: Any) -> Array:
-    """Weights as numbers; those missing are NaN."""
+    """Read weights as numbers; those missing are NaN."""
     try:
         given = np.asarray(sample_weight)
     except ValueError:

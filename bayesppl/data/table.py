@@ -1,7 +1,7 @@
-"""The input edge: tables, arrays and sparse matrices become columns, labels become codes.
+"""Rows under named columns, whatever they were passed as.
 
-Nothing behind this file depends on pandas, polars or pyarrow. A :class:`Table` has named columns; a family reads
-from it numbers or for the raw values of a column, and refusals name the column, the value found and the remedy.
+Nothing behind a :class:`Table` depends on pandas, polars or pyarrow. A family reads numbers from it, or the raw
+values of a column.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Table(ABC):
     @property
     @abstractmethod
     def least_rows(self) -> int:
-        """Rows to read at a time at least: where columns are read one by one, fewer take as long."""
+        """Return the least rows to read at a time: where columns are read one by one, fewer take as long."""
 
     @abstractmethod
     def picked(self, other: Table, places: Array) -> Table:

@@ -64,7 +64,7 @@ _TAKEN: WeakKeyDictionary[Any, Mapping[str, Any]] = WeakKeyDictionary()
 
 
 def environment() -> dict[str, str]:
-    """Versions of Python and of the libraries in use, and the command."""
+    """Record the versions of Python and of the libraries in use, and the command."""
     loaded = {name: version(library) for name, library in _LIBRARIES.items() if name in sys.modules}
     return {
         "bayesppl_version": version("bayesppl"),
@@ -75,7 +75,7 @@ def environment() -> dict[str, str]:
 
 
 def provenance(fitted: Fitted) -> dict[str, Any]:
-    """The record of a fit.
+    """Record where a fit comes from.
 
     Returns
     -------
@@ -93,13 +93,13 @@ def provenance(fitted: Fitted) -> dict[str, Any]:
 
 
 def in_words(value: Any) -> str:
-    """``repr``, with all numbers of short arrays and no addresses in memory."""
+    """Write ``repr``, with all numbers of short arrays and no addresses in memory."""
     with brief_arrays(_WRITTEN_OUT):
         return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
 def fingerprint(fitted: Fitted) -> Mapping[str, Any]:
-    """What distinguishes the rows of a fit from others.
+    """Describe what distinguishes the rows of a fit from others.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def fingerprint(fitted: Fitted) -> Mapping[str, Any]:
 
 
 def described(model: GenerativeModel, rows: Rows) -> dict[str, Any]:
-    """Number, types and hash of rows, as :func:`fingerprint` has them."""
+    """Find number, types and hash of rows, as :func:`fingerprint` has them."""
     digest = hashlib.sha256()
     names = {dim: [str(label) for label in labels] for dim, labels in model.coords.items()}
     digest.update(f"{names}{list(map(str, model.family.bound.measures))}".encode())
@@ -145,7 +145,7 @@ def described(model: GenerativeModel, rows: Rows) -> dict[str, Any]:
 
 
 def _blocks(cells: Array) -> Iterator[Array]:
-    """All rows, a few at a time: their bytes in sequence are those of the whole."""
+    """Yield all rows, a few at a time: their bytes in sequence are those of the whole."""
     for rows in row_blocks(len(cells), max(1, cells.size // max(1, len(cells)))):
         yield _number(cells[rows])
 
@@ -159,14 +159,14 @@ def _stored_cells(matrix: Any) -> Iterator[Array]:
 
 
 def _number(values: Array) -> Array:
-    """Numbers in one type, in the order of rows; one zero and one NaN for all of them."""
+    """Convert numbers to one type, in the order of rows; all zeros become one, and all NaN."""
     numbers = np.array(values, dtype="<f8", order="C") + 0.0
     numbers[np.isnan(numbers)] = np.nan
     return numbers
 
 
 def hash_of_statistics(statistics: Any) -> str:
-    """SHA-256 of sums, and of what tracks their rounding."""
+    """Compute SHA-256 of sums, and of what tracks their rounding."""
     encoder = Encoder()
     digest = hashlib.sha256(repr(encoder.spell(statistics, "statistics")).encode())
     for name in sorted(encoder.arrays):

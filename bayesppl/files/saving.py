@@ -103,7 +103,7 @@ def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any], Fitted | St
 
 
 def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Versions, command, prior and data of the model in a file that ``save`` wrote, as they were then.
+    """Read versions, command, prior and data of the model in a file that ``save`` wrote, as they were then.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def cannot_build(path: str | os.PathLike[str], error: Exception) -> ModelFileError:
-    """The refusal of a file that holds a model which this version does not have."""
+    """Return the refusal of a file that holds a model which this version does not have."""
     return ModelFileError(
         f"{str(path)!r} holds a model that this version of bayesppl ({version('bayesppl')}) cannot build: "
         f"{error!r}"
@@ -122,7 +122,7 @@ def cannot_build(path: str | os.PathLike[str], error: Exception) -> ModelFileErr
 
 
 def pack(document: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
-    """The bytes of a file of a document and named arrays; the same for the same model."""
+    """Make the bytes of a file of a document and named arrays; the same for the same model."""
     content = io.BytesIO()
     np.savez(content, **arrays)  # type: ignore[arg-type]
     with zipfile.ZipFile(content, "a") as archive:
@@ -133,7 +133,7 @@ def pack(document: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
 
 
 def unpack(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
-    """The document and the arrays that :func:`pack` put into a file.
+    """Read the document and the arrays that :func:`pack` put into a file.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def unpack(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Arra
 
 
 def _members(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """All arrays and texts by name, their checksums compared; together they are never larger than the file."""
+    """Read all arrays and texts by name and compare their checksums; together they must fit into the file."""
     with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
         entries = archive.zip.infolist()
         if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):

@@ -161,7 +161,7 @@ def check_type(value: Any, hint: Any, place: str) -> None:
 
 
 def _assemble(name: str, members: Mapping[str, Any]) -> Any:
-    """The object with these members, as it was: its constructor would refuse what a posterior may become."""
+    """Make the object with these members, as it was: its constructor would refuse what a posterior may become."""
     cls: Any = _class_named(name)
     if cls is None:
         raise TypeError(
@@ -183,12 +183,12 @@ def _assemble(name: str, members: Mapping[str, Any]) -> Any:
 
 
 def _name(cls: type[Any]) -> str:
-    """The name of a class in a file: in which file a class of this package stands may change."""
+    """Name a class in a file; of this package without its module, for that may change."""
     return cls.__name__ if cls.__module__.startswith(_ROOMS) else f"{cls.__module__}:{cls.__qualname__}"
 
 
 def _class_named(name: str) -> type[Any] | None:
-    """The class that a file names, if it is imported and one that a fit may hold."""
+    """Find the class that a file names, if it is imported and one that a fit may hold."""
     if ":" not in name:
         return _own_classes(len(sys.modules)).get(name)
     module, _, qualname = name.partition(":")
@@ -200,14 +200,14 @@ def _class_named(name: str) -> type[Any] | None:
 
 @cache
 def _own_classes(n_modules: int) -> Mapping[str, type[Any]]:
-    """Dataclasses of this package by name; looked up anew where more modules have been imported."""
+    """Find the dataclasses of this package by name, anew where more modules have been imported."""
     modules = [module for name, module in sys.modules.items() if name.startswith(_ROOMS)]
     found = [cls for module in modules for cls in vars(module).values() if isinstance(cls, type)]
     return {cls.__name__: cls for cls in found if is_dataclass(cls) and cls.__module__.startswith(_ROOMS)}
 
 
 def _stored(cls: type[Any]) -> list[Any]:
-    """The fields of a dataclass that are written: all but those that hold code or rows."""
+    """Find the fields of a dataclass that are written: all but those that hold code or rows."""
     return [f for f in fields(cls) if f.metadata.get("stored", True)]
 
 

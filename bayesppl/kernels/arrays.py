@@ -40,7 +40,7 @@ LOG_2PI = float(np.log(2 * np.pi))
 
 
 def dot_log(X: Any, log_weights: Array) -> Array:
-    """Σ_j x_ij · log w_kj for every row i and class k, with 0 · log 0 = 0.
+    """Compute Σ_j x_ij · log w_kj for every row i and class k, with 0 · log 0 = 0.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ _BARRED = -1e300
 
 
 def log_dotter(log_weights: Array) -> Callable[[Any], Array]:
-    """:func:`dot_log` as a function of the rows."""
+    """Make :func:`dot_log` a function of the rows."""
     impossible = np.isneginf(log_weights)
     if not impossible.any():
         return lambda X: times_transposed(X, log_weights)
@@ -77,7 +77,7 @@ def log_dotter(log_weights: Array) -> Callable[[Any], Array]:
 
 
 def log_contrast(log_weights: Array, *, of_bits: bool = False) -> Callable[[Any], Array]:
-    """:func:`log_dotter` up to a term that classes share: of two classes only the difference is summed.
+    """Make :func:`log_dotter` up to a term that classes share: of two classes only the difference is summed.
 
     Parameters
     ----------
@@ -102,24 +102,24 @@ def log_contrast(log_weights: Array, *, of_bits: bool = False) -> Callable[[Any]
 
 
 def times_transposed(X: Any, weights: Array) -> Array:
-    """X @ weightsᵀ over the trailing axes, keeping the leading ones: ``(..., n_rows, n_classes)``."""
+    """Compute X @ weightsᵀ over the trailing axes, keeping the leading ones: ``(..., n_rows, n_classes)``."""
     flat = weights.reshape(int(np.prod(weights.shape[:-1])), weights.shape[-1])
     products = np.asarray(X @ flat.T) if issparse(X) else row_products(X, flat)
     return np.moveaxis(products.T.reshape(*weights.shape[:-1], X.shape[0]), -1, -2)
 
 
 def diagonal(matrix: Array) -> Array:
-    """Of matrices (..., n, n): (..., n)."""
+    """Take the diagonals of matrices, (..., n, n): (..., n)."""
     return np.diagonal(matrix, axis1=-2, axis2=-1)
 
 
 def log_determinants(matrix: Array) -> Array:
-    """Log determinants of positive definite matrices."""
+    """Compute log determinants of positive definite matrices."""
     return np.asarray(np.linalg.slogdet(matrix)[1])
 
 
 def log_mean_exp(values: Array, axis: int) -> Array:
-    """Logarithm of the average of exp(values)."""
+    """Compute the logarithm of the average of exp(values)."""
     return np.asarray(logsumexp(values, axis=axis) - np.log(values.shape[axis]))
 
 
@@ -156,7 +156,7 @@ def draw_shares(proba: Array, weights: Array, rng: np.random.Generator) -> Array
 
 
 def log_factorial(counts: Array) -> Array:
-    """log n! of whole numbers; small ones, as most counts are, come from a table."""
+    """Compute log n! of whole numbers; small ones, as most counts are, come from a table."""
     largest = int(counts.max(initial=0))
     if largest < min(counts.size, 1 << 16):
         return np.asarray(gammaln(np.arange(largest + 1) + 1.0)[counts.astype(np.intp)])
@@ -164,7 +164,7 @@ def log_factorial(counts: Array) -> Array:
 
 
 def log_rising(a: Array, n: Array) -> Array:
-    """log Γ(a + n) − log Γ(a), the logarithm of the rising factorial, to the last digits also for large ``a``.
+    """Compute log Γ(a + n) − log Γ(a), of the rising factorial, to the last digits also for large ``a``.
 
     Subtracting two values of log Γ loses as many digits as they are larger than their difference. From a = 16 on,
     the difference of two Stirling series (Abramowitz & Stegun 1964, eq. 6.1.41) has no such large terms.
@@ -184,13 +184,13 @@ def log_rising(a: Array, n: Array) -> Array:
 
 
 def log_beta(a: Array, b: Array) -> Array:
-    """log B(a, b) = log Γ(a) + log Γ(b) − log Γ(a + b) of positive arrays, without the log Γ of the larger one."""
+    """Compute log B(a, b) = log Γ(a) + log Γ(b) − log Γ(a + b) without the log Γ of the larger one."""
     small, large = np.minimum(a, b), np.maximum(a, b)
     return np.asarray(gammaln(small) - log_rising(large, small))
 
 
 def log_beta_increment(a: Array, b: Array, s: Array, f: Array) -> Array:
-    """log B(a + s, b + f) − log B(a, b), to the digits that either large parameters or large increments leave.
+    """Compute log B(a + s, b + f) − log B(a, b) where parameters or increments are large.
 
     With r(x, n) = log Γ(x + n) − log Γ(x), the difference is any of r(a, s) + r(b, f) − r(a + b, s + f),
     r(a, s) + r(b, a) − r(b + f, a + s) and r(b, f) + r(a, b) − r(a + s, b + f), whose terms grow with s + f, a + s
@@ -243,7 +243,7 @@ def same_leaves(one: Any, other: Any) -> bool:
 
 
 def brief_arrays(written_out: int, digits: int = 17) -> AbstractContextManager[Any]:
-    """A context in which the repr of an array of more than ``written_out`` numbers is its shape and range.
+    """Shorten, in a context, the repr of arrays of more than ``written_out`` numbers to shape and range.
 
     Shorter arrays are lists of numbers. What is the same all along the first axis, such as the classes, stands
     once.

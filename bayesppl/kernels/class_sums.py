@@ -20,7 +20,7 @@ _WIDE = 1024
 
 
 def class_sums(responsibilities: csr_array, X: Any) -> np.ndarray:
-    """Weighted sum of the rows of each class.
+    """Sum the rows of each class, weighted.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def sparse_of(kind: Any, data: np.ndarray, indices: np.ndarray, indptr: np.ndarr
 
 
 def row_view(matrix: csr_array, start: int, stop: int) -> csr_array:
-    """Consecutive rows, which share the memory of the matrix."""
+    """Return consecutive rows, which share the memory of the matrix."""
     starts = matrix.indptr[start : max(start, stop) + 1]
     entries = slice(starts[0], starts[-1])
     shape = (len(starts) - 1, matrix.shape[1])
@@ -73,7 +73,7 @@ _SHARED_ENTRIES = 1 << 18
 
 
 def one_in_each(n_rows: int, n_entries: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Where the entries of rows begin that have as many each, and a one for every entry; not to be written to."""
+    """Return where rows of as many entries each begin, and a one for every entry; not to be written to."""
     make = _one_in_each if n_rows * n_entries <= _SHARED_ENTRIES else _one_in_each.__wrapped__
     return make(n_rows, n_entries)
 
@@ -86,21 +86,21 @@ def _one_in_each(n_rows: int, n_entries: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def class_counts(responsibilities: csr_array) -> np.ndarray:
-    """Total weight of the rows of each class: (n_classes,)."""
+    """Sum the weights of the rows of each class: (n_classes,)."""
     owners, weights = responsibilities.indices, responsibilities.data
     unit = bool((weights == 1).all())
     return np.bincount(owners, None if unit else weights, responsibilities.shape[1]).astype(np.float64)
 
 
 def owned_rows(X: Any, responsibilities: csr_array) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Rows that belong to a class, which it is, and their weights; others weigh nothing."""
+    """Return the rows that belong to a class, which it is, and their weights; others weigh nothing."""
     if responsibilities.nnz < X.shape[0]:
         X = X[np.diff(responsibilities.indptr) > 0]
     return X, responsibilities.indices, responsibilities.data
 
 
 def spread(codes: np.ndarray, weights: np.ndarray, n_classes: int) -> Any:
-    """Responsibilities of rows, transposed: (n_classes, n_rows), dense where classes are few.
+    """Transpose responsibilities of rows: (n_classes, n_rows), dense where classes are few.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ def log_products(
     last: int,
     out: np.ndarray,
 ) -> None:
-    """u = Π (1 + t) − 1 by u ← u + t + u·t over some columns, t of a class less that of the owner of the row."""
+    """Compute u = Π (1 + t) − 1 by u ← u + t + u·t over some columns, t less that of the owner of the row."""
     n_columns, n_owners = last - first, len(own_location)
     columns, taken = np.empty((n_columns, _TILE)), np.zeros((n_columns, _TILE))
     u = np.empty(_TILE)

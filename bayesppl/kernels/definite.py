@@ -48,7 +48,7 @@ def _have_roots(matrices: Array) -> Array:
 
 
 def weakest_direction(matrix: Array) -> list[int]:
-    """The features, by place, that make up the direction in which a matrix varies least, relative to their units.
+    """Find the features, by place, along which together a matrix varies least, relative to their units.
 
     Parameters
     ----------

@@ -24,12 +24,12 @@ _WIDE = 512
 
 
 def smallest_type(largest: int) -> np.dtype:
-    """The smallest type that holds the codes of so many levels, and -1."""
+    """Return the smallest type that holds the codes of so many levels, and -1."""
     return np.min_scalar_type(-largest - 1)
 
 
 def distinct_integers(X: np.ndarray) -> list[np.ndarray] | None:
-    """Distinct values of every column, ascending; None where they lie too far apart to be counted.
+    """Find distinct values of every column, ascending; None where they lie too far apart to be counted.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def distinct_integers(X: np.ndarray) -> list[np.ndarray] | None:
 
 
 def extremes(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Least and greatest value of every column; short rows are laid side by side, so that each step is long."""
+    """Find least and greatest value of every column; short rows lie side by side, so that each step is long."""
     n_rows, n_columns = X.shape
     abreast = max(1, _WIDE // max(1, n_columns))
     deep = n_rows // abreast
@@ -87,7 +87,7 @@ class Places(NamedTuple):
 
     @classmethod
     def of(cls, levels: Sequence[Sequence[int]], unknown: Sequence[int]) -> Places | None:
-        """Places of the levels of every column, or None where they lie too far apart for a table."""
+        """Find the places of the levels of every column, or None where they lie too far apart for a table."""
         low = [min(column, default=0) for column in levels]
         high = [max(column, default=-1) for column in levels]
         spans = [b - a + 3 for a, b in zip(low, high, strict=True)]
@@ -120,7 +120,7 @@ class Places(NamedTuple):
 
 
 def outcome_counts(responsibilities: csr_array, codes: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
-    """Weighted number of rows of every class at every level.
+    """Count the rows of every class at every level, weighted.
 
     Parameters
     ----------

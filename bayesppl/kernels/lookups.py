@@ -29,7 +29,7 @@ _BYTES, _BLOCK_GROUPS = 256, 1 << 18
 
 
 def level_sums(tables: np.ndarray, sizes: Sequence[int]) -> Callable[[np.ndarray], np.ndarray]:
-    """Sums over columns of the entry of a table at the level of the row, as a function of the codes of the levels.
+    """Sum, over columns, the entry of a table at the level of the row, as a function of the codes of levels.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def level_sums(tables: np.ndarray, sizes: Sequence[int]) -> Callable[[np.ndarray
 
 
 def _neighbours(widths: np.ndarray) -> Iterator[range]:
-    """Runs of columns with few combinations of levels."""
+    """Yield runs of columns with few combinations of levels."""
     first, combinations = 0, 1
     for j, width in enumerate(widths.tolist()):
         if combinations * width > _COMBINED and j > first:
@@ -66,7 +66,7 @@ def _neighbours(widths: np.ndarray) -> Iterator[range]:
 
 
 def _combine(tables: list[np.ndarray]) -> np.ndarray:
-    """Sums of the entries of several columns for all combinations of their levels, the last varying fastest."""
+    """Sum the entries of several columns for all combinations of their levels, the last varying fastest."""
     total = tables[0]
     for table in tables[1:]:
         total = (total[:, :, None] + table[:, None, :]).reshape(len(table), -1)
@@ -101,7 +101,7 @@ def _by_product(padded: np.ndarray, widths: np.ndarray, codes: np.ndarray) -> np
 
 
 def sums_at(places: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Sums over columns of the entries (or rows) of a table at these places, as one sparse product.
+    """Sum, over columns, the entries (or rows) of a table at these places, as one sparse product.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def sums_at(places: np.ndarray, table: np.ndarray) -> np.ndarray:
 
 
 def bit_sums(weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Σ_j x_ij weights_j for rows of bytes that are 0 or 1, as a function of the rows.
+    """Compute Σ_j x_ij weights_j for rows of bytes that are 0 or 1, as a function of the rows.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ _STRIP = 8
 
 
 def squared_distances(location: np.ndarray, whitener: np.ndarray) -> Callable[[np.ndarray, np.ndarray], None]:
-    """|W_k (x − m_k)|² for every row and class, as a function of the rows.
+    """Compute |W_k (x − m_k)|² for every row and class, as a function of the rows.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def _tied(
     X: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """One rotation r serves all classes, whose distances are |r|² − 2 r·o + |o|²."""
+    """Rotate once for all classes, whose distances are |r|² − 2 r·o + |o|² by the rotation r."""
     for rows, tile in tiles(X, centre):
         rotated, common, part = np.empty(tile.shape), np.empty(tile.shape[1]), out[:, rows]
         _rotate(whitener, tile, rotated)
@@ -82,7 +82,7 @@ def _tied(
 
 
 def _rotate(factor: np.ndarray, tile: np.ndarray, out: np.ndarray) -> None:
-    """factor @ tile for a lower triangular factor, in front of which there may be full columns."""
+    """Compute factor @ tile for a lower triangular factor, in front of which there may be full columns."""
     full = factor.shape[1] - len(factor)
     for start in range(0, len(factor), _STRIP):
         stop = min(start + _STRIP, len(factor))
@@ -97,7 +97,7 @@ AT_ZERO = 10.0
 
 
 def weighted_squares(X: np.ndarray, location: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Σ_d ((x_d − location_kd)/scale_kd)² for every row and class.
+    """Compute Σ_d ((x_d − location_kd)/scale_kd)² for every row and class.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def diagonal(X: np.ndarray, responsibilities: csr_array) -> Triple:
-    """Moments of features one by one; NaN marks a missing cell, which is skipped.
+    """Compute moments of features one by one; NaN marks a missing cell, which is skipped.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def diagonal(X: np.ndarray, responsibilities: csr_array) -> Triple:
         values, codes, weights = X[rows], owners[rows], weights_of_rows[rows]
         for head in (slice(_HEAD), slice(None)):  # the first rows are nearly always enough
             if not seen.all():
-                _see(values[head], codes[head], pivot, seen)
+                _set_pivots(values[head], codes[head], pivot, seen)
         if lanes:
             sums, squares = _lane_sums(values, codes, pivot)
             if not np.isnan(sums).any():
@@ -84,7 +84,7 @@ def diagonal(X: np.ndarray, responsibilities: csr_array) -> Triple:
 
 
 def _lane_sums(X: np.ndarray, owners: np.ndarray, pivot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sums of deviations from the pivot of the row's class, and of their squares; each row belongs to one class.
+    """Sum deviations from the pivot of the row's class, and their squares; each row belongs to one class.
 
     The rows of a class go to its lanes in turn, and the lanes are added in the end. That is how numpy adds
     fastest, for lanes side by side are one long row; and a compiled loop can follow the same order, to the same
@@ -134,7 +134,7 @@ def _have_one_row_each(responsibilities: csr_array) -> bool:
 
 
 def _one_row_each(X: np.ndarray, by_class: csc_array) -> Triple:
-    """Moments where no class has two rows; cells may be missing."""
+    """Compute moments where no class has two rows; cells may be missing."""
     count, mean = np.zeros((by_class.shape[1], X.shape[1])), np.zeros((by_class.shape[1], X.shape[1]))
     taken = np.diff(by_class.indptr) == 1
     values = X[by_class.indices]
@@ -144,7 +144,7 @@ def _one_row_each(X: np.ndarray, by_class: csc_array) -> Triple:
     return count, mean, np.zeros_like(mean)
 
 
-def _see(values: np.ndarray, codes: np.ndarray, pivot: np.ndarray, seen: np.ndarray) -> None:
+def _set_pivots(values: np.ndarray, codes: np.ndarray, pivot: np.ndarray, seen: np.ndarray) -> None:
     """Set the pivots of the cells (class and column) that have a value for the first time."""
     counts = np.bincount(codes, minlength=len(seen))
     # the usual case, quickly
@@ -170,7 +170,7 @@ def _see(values: np.ndarray, codes: np.ndarray, pivot: np.ndarray, seen: np.ndar
 
 
 def _typical(rows: np.ndarray) -> np.ndarray:
-    """Lower median of every column, of the cells that are present; NaN where none is."""
+    """Find the lower median of every column, of the cells that are present; NaN where none is."""
     ordered = np.sort(rows.astype(np.float64), axis=0)  # missing cells last
     if not np.isnan(ordered[-1]).any():
         return ordered[(len(ordered) - 1) // 2]
@@ -179,7 +179,7 @@ def _typical(rows: np.ndarray) -> np.ndarray:
 
 
 def products(X: np.ndarray, responsibilities: csr_array, tied: bool) -> Triple:
-    """Moments with products of features; no cell may be missing.
+    """Compute moments with products of features; no cell may be missing.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def products(X: np.ndarray, responsibilities: csr_array, tied: bool) -> Triple:
 
 
 def shared(X: np.ndarray, shares: np.ndarray, matrix: bool, tied: bool) -> Triple | None:
-    """Moments of rows that belong to several classes at once, of all classes in one pass.
+    """Compute moments of rows that belong to several classes at once, of all classes in one pass.
 
     Where a class lies so far from the first rows that digits are lost, a second pass is about its mean.
 
@@ -246,7 +246,7 @@ def shared(X: np.ndarray, shares: np.ndarray, matrix: bool, tied: bool) -> Tripl
 def _about(
     X: np.ndarray, shares: np.ndarray, pivot: np.ndarray, matrix: bool, pooled: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Counts, means and scatters from deviations from a pivot, and what was subtracted of the latter."""
+    """Compute counts, means and scatters from deviations from a pivot, and what was subtracted of the latter."""
     n_classes, n_features = shares.shape[1], X.shape[1]
     first = np.zeros((n_classes, n_features))
     second = np.zeros((1 if pooled else n_classes, *[n_features] * (1 + matrix)))
@@ -274,7 +274,7 @@ def _about(
 
 
 def _squares(scatter: np.ndarray, matrix: bool) -> np.ndarray:
-    """A view of the sums of squares among sums of products."""
+    """View the sums of squares among sums of products."""
     return np.einsum("kdd->kd", scatter) if matrix else scatter
 
 

@@ -26,14 +26,14 @@ _LOW_HALF, _HALF_A_BIT = np.int64((1 << 27) - 1), np.int64(1 << 26)
 
 
 def two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rounded sum and its rounding error, exactly (Knuth, The Art of Computer Programming, 4.2.2)."""
+    """Return the rounded sum and its rounding error, exactly (Knuth, The Art of Computer Programming, 4.2.2)."""
     total = a + b
     of_b = total - a
     return total, (a - (total - of_b)) + (b - of_b)
 
 
 def two_product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rounded product and its rounding error, exactly unless the latter underflows (Dekker, 1971).
+    """Return the rounded product and its error, exactly unless the latter underflows (Dekker, 1971).
 
     Factors are cut in two by rounding their bits, which overflows nowhere.
     """
@@ -59,14 +59,14 @@ class Pairs:
 
     @classmethod
     def of(cls, values: np.ndarray, error: np.ndarray | None = None) -> Pairs:
-        """Plain numbers as pairs; exact unless an error is given."""
+        """Make pairs of plain numbers; exact unless an error is given."""
         values = np.asarray(values, dtype=np.float64)
         zeros = np.zeros_like(values)
         return cls(values, zeros, zeros if error is None else zeros + error)
 
     @property
     def value(self) -> np.ndarray:
-        """The numbers rounded to one part; zero where they do not exceed their error."""
+        """Round the numbers to one part; zero where they do not exceed their error."""
         return np.where(np.abs(self.high) > self.error, self.high, 0.0)
 
     @property
@@ -86,15 +86,15 @@ class Pairs:
         return Pairs(change(self.high), change(self.low), change(self.error))
 
     def take(self, rows: np.ndarray | slice) -> Pairs:
-        """Some entries of the first axis, as a copy."""
+        """Copy some entries of the first axis."""
         return Pairs(self.high[rows], self.low[rows], self.error[rows])
 
     def where(self, kept: np.ndarray) -> Pairs:
-        """Exact zeros where ``kept`` is false."""
+        """Put exact zeros where ``kept`` is false."""
         return self if np.all(kept) else self.each(lambda part: np.where(kept, part, 0.0))
 
     def doubtful(self, error: np.ndarray) -> Pairs:
-        """The same numbers with an error larger by ``error``."""
+        """Return the same numbers with an error larger by ``error``."""
         return Pairs(self.high, self.low, self.error + error)
 
     def __neg__(self) -> Pairs:
@@ -117,7 +117,7 @@ class Pairs:
         return _normal(product, lost + (one + two), error + np.abs(self.low * other.low) + _TINY, rounded)
 
     def over(self, divisor: Pairs) -> Pairs:
-        """The quotient; zero where the divisor is zero."""
+        """Divide; the quotient is zero where the divisor is zero."""
         present = divisor.high > 0
         by = np.where(present, divisor.high, 1.0)
         first = np.where(present, self.high / by, 0.0)
@@ -149,5 +149,5 @@ class Pairs:
 
 
 def _normal(high: np.ndarray, low: np.ndarray, error: np.ndarray, rounded: np.ndarray) -> Pairs:
-    """A pair whose low part is below half a unit in the last place of its high one."""
+    """Make a pair whose low part is below half a unit in the last place of its high one."""
     return Pairs(*two_sum(high, low), error + _LAST_BITS * rounded)

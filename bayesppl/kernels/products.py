@@ -19,7 +19,7 @@ _FEWEST_ROWS = 32
 def row_products(
     X: np.ndarray, weights: np.ndarray, origin: np.ndarray | None = None, of_squares: np.ndarray | None = None
 ) -> np.ndarray:
-    """Σ_d weights_kd z_d + of_squares_kd z_d² for every row and vector, z = x − origin.
+    """Compute Σ_d weights_kd z_d + of_squares_kd z_d² for every row and vector, z = x − origin.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def row_products(
 
 
 def _multiply(vectors: np.ndarray, block: np.ndarray, out: np.ndarray) -> None:
-    """vectors @ blockᵀ; of a product with a single vector BLAS would wake threads much sooner."""
+    """Compute vectors @ blockᵀ; of a product with a single vector BLAS would wake threads much sooner."""
     if len(vectors) == 1:
         np.vecdot(block, vectors[0], out=out[0])
     else:
@@ -60,7 +60,7 @@ def _multiply(vectors: np.ndarray, block: np.ndarray, out: np.ndarray) -> None:
 
 
 def _shifted(X: np.ndarray, origin: np.ndarray | None, step: int) -> Iterator[tuple[slice, np.ndarray]]:
-    """Consecutive rows and, for each, x − origin in float64."""
+    """Yield consecutive rows and, for each, x − origin in float64."""
     memory = np.empty((min(step, len(X)), X.shape[1]))
     origins = None if origin is None else np.tile(origin, (len(memory), 1))  # numpy subtracts long rows faster
     for rows in row_blocks(len(X), 1, step):
@@ -100,7 +100,7 @@ def tiles(
 
 
 def multiply(A: np.ndarray, tile: np.ndarray, out: np.ndarray) -> None:
-    """A @ tile, in strips that BLAS does without waking threads; no strip is a vector, if it need not be."""
+    """Compute A @ tile, in strips that BLAS does without waking threads; no strip is a vector if avoidable."""
     n_strips = max(1, min(-(-len(A) * tile.size // ONE_THREAD), len(A) // 2))
     edges = [len(A) * i // n_strips for i in range(n_strips + 1)]
     for start, stop in pairwise(edges):

@@ -23,7 +23,7 @@ _CELLS_PER_NUMBER = 16
 
 
 def in_order[T](work: Callable[[slice], T], ranges: Sequence[slice], n_jobs: int | None) -> Iterator[T]:
-    """Results of ``work`` on every range, in order.
+    """Yield results of ``work`` on every range, in order.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def in_order[T](work: Callable[[slice], T], ranges: Sequence[slice], n_jobs: int
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """Number of threads as joblib counts them: None is one, -1 all cores, -2 all but one."""
+    """Count threads as joblib does: None is one, -1 all cores, -2 all but one."""
     with parallel_config("threading"):
         return int(effective_n_jobs(n_jobs))
 
@@ -53,7 +53,7 @@ def row_ranges(
 
 
 def cells_per_row(X: Any) -> int:
-    """Number of cells of an encoded row; of a sparse matrix, of stored ones."""
+    """Count the cells of an encoded row; of a sparse matrix, of stored ones."""
     return int(X.nnz // max(1, X.shape[0]) if issparse(X) else X.shape[1])
 
 
@@ -65,7 +65,7 @@ def sum_over_ranges(
     *,
     least_rows: int = 1,
 ) -> Any:
-    """Statistics of all rows, where ``take`` gives those of a range.
+    """Sum statistics of all rows, where ``take`` gives those of a range.
 
     Where the statistics hold many numbers, such as covariance matrices of many columns, ranges are longer.
     """
@@ -84,6 +84,6 @@ BLOCK_CELLS = 1 << 16
 
 
 def row_blocks(n_rows: int, n_columns: int, cells: int = BLOCK_CELLS) -> Iterator[slice]:
-    """Consecutive slices of about ``cells`` cells that cover all rows."""
+    """Divide all rows into consecutive slices of about ``cells`` cells."""
     step = max(1, cells // max(1, n_columns))
     return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))

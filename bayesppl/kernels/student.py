@@ -29,7 +29,7 @@ _ROWS, _CELLS = 1 << 13, 1 << 20
 def weighted_log1p_squares(
     X: np.ndarray, location: np.ndarray, scale: np.ndarray, exponents: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Σ_d exponents_kd · log(1 + ((x_d − location_kd)/scale_kd)²) for every row and class.
+    """Compute Σ_d exponents_kd · log(1 + ((x_d − location_kd)/scale_kd)²) for every row and class.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def weighted_log1p_squares(
 def own_log1p_squares(
     X: np.ndarray, owners: np.ndarray, location: np.ndarray, factors: np.ndarray, exponents: np.ndarray
 ) -> np.ndarray:
-    """Σ_d exponents_gd · log(1 + factors_gd (x_d − location_gd)²) of every row, g being its owner: (n_rows,).
+    """Compute Σ_d exponents_gd · log(1 + factors_gd (x_d − location_gd)²) of every row and its owner g.
 
     The parameters are those of :func:`less_own_log1p_squares`, with the opposite sign of the factors and no other
     class.
@@ -62,7 +62,7 @@ def own_log1p_squares(
 def own_log1p_sum(
     X: np.ndarray, owners: np.ndarray, location: np.ndarray, factors: np.ndarray, exponents: np.ndarray
 ) -> np.ndarray:
-    """exponents_g · log(1 + Σ_d factors_gd (x_d − location_gd)²) of complete rows, as :func:`own_log1p_squares`.
+    """Compute exponents_g · log(1 + Σ_d factors_gd (x_d − location_gd)²) of complete rows.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def _weighted_logs(
     own_factors: np.ndarray,
     exponents: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Both sums; where nobody owns a row, the exponents are those of the classes."""
+    """Compute either sum; where nobody owns a row, the exponents are those of the classes."""
     owned = len(own_location) > 0
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if (exponents == exponents[:, :1]).all():
@@ -148,7 +148,7 @@ def _weighted_logs(
 
 
 def _own_squares(X: np.ndarray, owners: np.ndarray, location: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """factor · (x − location)² of every cell, both of its owner."""
+    """Compute factor · (x − location)² of every cell, both of its owner."""
     T = X - location.take(owners, axis=0)
     T *= T
     T *= factors.take(owners, axis=0)
@@ -168,7 +168,7 @@ def _log_of_products(
     own_factors: np.ndarray,
     n_columns: int,
 ) -> np.ndarray:
-    """log Π (1 + t) of every class and row, NaN where a cell is missing or digits would be lost."""
+    """Compute log Π (1 + t) of every class and row, NaN where a cell is missing or digits would be lost."""
     multiply = engine.loop(X.size * len(location))
     if multiply is None:
         multiply = _multiply
@@ -195,7 +195,7 @@ def _multiply(
     last: int,
     out: np.ndarray,
 ) -> None:
-    """u = Π (1 + t) − 1 over the columns from ``first`` to ``last``, of every class and row."""
+    """Compute u = Π (1 + t) − 1 over the columns from ``first`` to ``last``, of every class and row."""
     at, n_classes = slice(first, last), len(location)
     step = max(1, min(_ROWS, len(X), _CELLS // max(last - first, n_classes)))
     T, UT = np.empty((2, n_classes, step))

@@ -66,7 +66,7 @@ def _take_out_nodes(log_weights: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]
 
 
 def log_tree_sum(log_weights: np.ndarray) -> np.ndarray:
-    """Log of the sum over all trees of the product of their weights.
+    """Compute the log of the sum over all trees of the product of their weights.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def eliminate(log_weights: np.ndarray) -> Elimination:
 
 
 def log_mean_over_trees(graph: Elimination, log_factors: np.ndarray) -> np.ndarray:
-    """Log of the average over trees of the product of a factor for every edge.
+    """Compute the log of the average over trees of the product of a factor for every edge.
 
     Trees have probabilities proportional to the products of their weights. A factor of every weight changes what
     the elimination finds by factors of about the same size, so that these are taken in ordinary numbers.
@@ -133,7 +133,7 @@ def log_mean_over_trees(graph: Elimination, log_factors: np.ndarray) -> np.ndarr
 
 
 def edge_probabilities(graph: Elimination) -> np.ndarray:
-    """Probability that a tree has each edge: (n_nodes, n_nodes), zero on the diagonal.
+    """Compute the probability that a tree has each edge: (n_nodes, n_nodes), zero on the diagonal.
 
     Each is the derivative of the log of the sum over trees by the log of a weight, taken back through the
     elimination; it equals the weight times the effective resistance, which the inverse Laplacian has.

@@ -30,7 +30,7 @@ def plot_decision_boundary(
     random_state: int | None = 0,
     ax: Axes | None = None,
 ) -> Axes:
-    """Regions of a classifier of two features, with its boundary and boundaries under posterior draws.
+    """Draw the regions of a classifier of two features, its boundary, and boundaries under posterior draws.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def plot_decision_boundary(
 
 
 def _boundary(ax: Axes, across: Array, up: Array, probabilities: Array, *, color: str, **style: Any) -> None:
-    """The line on which a class is as probable as the best of the others, for every class but the last."""
+    """Draw where a class is as probable as the best of the others, for every class but the last."""
     n_classes = probabilities.shape[1]
     for k in range(n_classes if n_classes > 2 else 1):
         margin = probabilities[:, k] - np.delete(probabilities, k, axis=1).max(1)

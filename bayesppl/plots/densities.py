@@ -53,7 +53,7 @@ def plot_class_densities(
     random_state: int | None = 0,
     ax: Axes | None = None,
 ) -> Axes:
-    """Data, density and credible band of the density, for a classifier of one numeric feature.
+    """Draw data, density and its credible band, for a classifier of one numeric feature.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def plot_class_densities(
 
 
 def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None = None) -> Figure:
-    """Data and fitted density of every column, one panel each.
+    """Draw data and fitted density of every column, one panel each.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def _draw_levels(
 
 
 def _density(clf: BayesClassifier, table: Table, name: Hashable, values: Array, rule: RuleName | None) -> Array:
-    """Density of single values of one column, all others missing: (n_values, n_classes)."""
+    """Compute the density of single values of one column, all others missing: (n_values, n_classes)."""
     import pandas as pd
 
     rows = pd.DataFrame({other: [None] * len(values) for other in table.names}, dtype=object)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def plot_completed(clf: Any, *, ax: Axes | None = None) -> Axes:
-    """Class probabilities of the rows whose class is not known for certain, the surest of each class first.
+    """Draw class probabilities of the rows whose class is not certain, the surest of each class first.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def plot_completed(clf: Any, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_annotator(clf: Any, annotator: str, prob: float = 0.89, *, ax: Axes | None = None) -> Axes:
-    """How often an annotator gives rows of each class each label, with intervals.
+    """Draw how often an annotator gives rows of each class each label, with intervals.
 
     Parameters
     ----------

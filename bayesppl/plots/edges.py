@@ -21,7 +21,7 @@ _LEAST = 0.01
 
 
 def plot_tree(clf: TreeNB, label: Hashable = None, *, ax: Axes | None = None) -> Axes:
-    """Columns on a circle, and lines between those that may be connected, as wide and dark as that is probable.
+    """Draw columns on a circle, and lines between them as wide and dark as their connection is probable.
 
     Parameters
     ----------

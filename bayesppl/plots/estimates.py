@@ -55,7 +55,7 @@ class _Group(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        """Names of the entries."""
+        """Name the entries."""
         dims = [dim for dim in self.values.dims if dim != "estimate"]
         labels = [short_names(self.values[dim].values, 30 // max(1, len(dims))) for dim in dims]
         return [", ".join(place) for place in itertools.product(*labels)]
@@ -71,7 +71,7 @@ def plot_estimates(
     ax: Axes | None = None,
     **selection: Hashable | Sequence[Hashable],
 ) -> Axes:
-    """Maximum likelihood, MAP and posterior mean of a parameter beside its credible interval.
+    """Draw maximum likelihood, MAP and posterior mean of a parameter beside its credible interval.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def plot_prior_posterior(
     ax: Axes | None = None,
     **selection: Hashable,
 ) -> Axes:
-    """What the data added: prior and posterior density of one entry of a parameter.
+    """Draw what the data added: prior and posterior density of one entry of a parameter.
 
     ``arviz.plot_prior_posterior(clf.to_datatree(groups=["prior", "posterior"]))`` draws all entries at once.
 
@@ -215,7 +215,7 @@ def _require_parameter(name: str, known: Iterable[Hashable]) -> None:
 
 
 def _groups(values: xr.DataArray) -> list[_Group]:
-    """Probabilities all together, other parameters by feature; a pair of features once."""
+    """Group the entries: probabilities all together, other parameters by feature; a pair of features once."""
     dims = [str(dim) for dim in values.dims if str(dim).endswith("feature")]
     if not dims or str(values.name).endswith("probability"):
         return [_Group((), values)]
@@ -227,7 +227,7 @@ def _groups(values: xr.DataArray) -> list[_Group]:
 
 
 def _panels(groups: Sequence[_Group], ax: Axes | None) -> tuple[Axes, list[Axes]]:
-    """Axes without lines or ticks, and the panels that stand in them, one for every group.
+    """Make axes without lines or ticks, and the panels that stand in them, one for every group.
 
     Those of a single line are strips, each with its name at the left.
     """
@@ -259,7 +259,7 @@ def _panels(groups: Sequence[_Group], ax: Axes | None) -> tuple[Axes, list[Axes]
 
 
 def _draw(values: xr.DataArray, interval: str, ax: Axes) -> None:
-    """Interval and point estimates of every entry, one below the other."""
+    """Draw interval and point estimates of every entry, one below the other."""
     shown = values.transpose("estimate", ...)
     lower, upper = (shown.sel(estimate=bound).values.ravel() for bound in ("lower", "upper"))
     at = np.arange(len(lower))

@@ -110,7 +110,7 @@ def explain(clf: BayesClassifier | AutoClassifier, *arguments: Any, **options: A
 
 
 def _weights(found: xr.Dataset) -> tuple[Array, Array | None, Array | None]:
-    """Weight of every column, and the ends of its interval where there is one."""
+    """Find the weight of every column, and the ends of its interval where there is one."""
     weight = found["weight"]
     if found.sizes["row"] > 1:
         lower, upper = np.quantile(weight, tails(found.attrs.get("prob", PROB)), axis=0)
@@ -137,7 +137,7 @@ def plot_nomogram(
     rule: RuleName | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Nomogram of a naive Bayes classifier: the weight of evidence of every value of every column.
+    """Draw the nomogram of a naive Bayes classifier: the weight of evidence of every value of every column.
 
     Add the weights of the values of a row and read the probability of the class off the lowest line (Možina et al.
     2004). Numbers run upwards within their strip, so that a weight that rises and falls again stays readable.
@@ -213,7 +213,7 @@ def plot_nomogram(
 def _strip(
     clf: BayesClassifier, table: Table, name: Hashable, label: Hashable, against: Any, rule: Any
 ) -> tuple[Array, Array, bool]:
-    """Values of a column, what each of them weighs, and whether they are numbers."""
+    """Find values of a column, what each of them weighs, and whether they are numbers."""
     column = table.column(name)
     is_number = column.dtype.kind in "fiu" and clf.fitted_.model.family.bound.measures[name] != "mass"
     if is_number:
@@ -248,7 +248,7 @@ def _draw_numbers(ax: Axes, j: int, values: Array, weights: Array) -> None:
 def _apart(
     ax: Axes, labels: Sequence[Any], at: Sequence[float] | Array, *rest: Sequence[float] | Array
 ) -> Iterator[tuple[Any, ...]]:
-    """Labels with their places, without those that would stand on the one before."""
+    """Yield labels with their places, without those that would stand on the one before."""
     low, high = ax.get_xlim()
     room = (high - low) / inches(ax)[0] / LETTERS_PER_INCH
     last = -np.inf
@@ -276,7 +276,7 @@ def _draw_levels(ax: Axes, j: int, values: Array, weights: Array) -> None:
 
 
 def _draw_probabilities(ax: Axes, j: int, prior: float) -> None:
-    """The line from the sum of weights to the probability, as far as the picture reaches."""
+    """Draw the line from the sum of weights to the probability, as far as the picture reaches."""
     at = logit(np.array(_PROBABILITIES)) - prior
     ax.plot(at, np.full(len(at), j), "-|", color="black", linewidth=1.2, markersize=8)
     for p, x in _apart(ax, _PROBABILITIES, at):

@@ -30,7 +30,7 @@ def plot_parameter_maps(
     columns: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """A parameter of image features, one picture per class: means, variances, probabilities of pixels.
+    """Draw a parameter of pixels, one picture per class: means, variances, probabilities.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def plot_parameter_maps(
 
 
 def _of_pixels(clf: BayesClassifier, parameter: str, rule: RuleName) -> Array:
-    """(n_classes, n_features)."""
+    """Find the estimate of a parameter of every pixel: (n_classes, n_features)."""
     posterior = clf.posterior_
     dims = posterior.model.dims
     wanted = {name for name, own in dims.items() if own[:2] == ("class", "feature")}

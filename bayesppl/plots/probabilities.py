@@ -43,7 +43,7 @@ def plot_probabilities(
     undefined: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Figure:
-    """Class probabilities under every rule, side by side, for the rows on which the rules differ most.
+    """Draw class probabilities under every rule, side by side, for the rows on which the rules differ most.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def plot_probabilities(
 
 
 def _rows_that_differ(probabilities: xr.DataArray, most: int) -> xr.DataArray:
-    """The rows with the largest distance from the reference rule, grouped by label."""
+    """Select the rows with the largest distance from the reference rule, grouped by label."""
     away = abs(probabilities - probabilities.sel(rule=REFERENCE))
     distance = 0.5 * away.sum("class").max("rule").values
     chosen = np.sort(np.argsort(-distance, kind="stable")[:most])

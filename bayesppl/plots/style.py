@@ -220,7 +220,7 @@ def name_rows(ax: Axes, names: Iterable[Any], ends: Sequence[str] = (), room: fl
 
 
 def number_axis(ax: Axes, places: Sequence[float], names: Sequence[str]) -> None:
-    """Numbers at these places of the horizontal axis, as many as there is room for, and none between them."""
+    """Write numbers at places of the horizontal axis, as many as there is room for, and none between them."""
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter
 
     most = max(3, int(inches(ax)[0] / 0.8))

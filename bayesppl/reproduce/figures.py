@@ -215,7 +215,7 @@ def _customers(theta: Theta, columns: list[str], inputs: Inputs) -> tuple[pd.Dat
 
 
 def _joint(ax: Axes, theta: Theta, grid: Array) -> None:
-    """Class weights times densities of two classes of one feature, and where they cross."""
+    """Draw class weights times densities of two classes of one feature, and where they cross."""
     from bayesppl.plots.style import colour, tidy
 
     joint = np.exp(log_joint(Gaussian("diag"), theta, grid[:, None]))
@@ -229,7 +229,7 @@ def _joint(ax: Axes, theta: Theta, grid: Array) -> None:
 
 
 def _contours(ax: Axes, x: Array, y: Array, log_density: Array) -> None:
-    """Contours of two log densities, at distances of one to five standard deviations."""
+    """Draw contours of two log densities, at distances of one to five standard deviations."""
     from bayesppl.plots.style import colour
 
     for k, name in enumerate(("big", "low")):

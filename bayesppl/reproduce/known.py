@@ -22,12 +22,12 @@ WEAK_PRIORS = {"full": "fraley-raftery", "tied": "fraley-raftery", "diag": "colu
 def normal(
     mean: Sequence[Sequence[float]], variance: Sequence[Sequence[float]], weights: Sequence[float]
 ) -> Theta:
-    """Parameters of independent Gaussian features: (n_classes, n_features) means and variances."""
+    """Return parameters of independent Gaussian features: (n_classes, n_features) means and variances."""
     return {"mean": np.asarray(mean), "variance": np.asarray(variance), CLASS_WEIGHTS: np.asarray(weights)}
 
 
 def model(family: Family, theta: Theta, X: Sequence[Sequence[float]] | Array) -> tuple[GenerativeModel, Any]:
-    """The model of a family with known class weights, and rows as it computes with them."""
+    """Make the model of a family with known class weights, and rows as it computes with them."""
     table = as_table(X)
     weights = theta[CLASS_WEIGHTS]
     classes = tuple(range(len(weights)))
@@ -36,24 +36,24 @@ def model(family: Family, theta: Theta, X: Sequence[Sequence[float]] | Array) ->
 
 
 def densities(family: Family, theta: Theta, X: Sequence[Sequence[float]] | Array) -> Array:
-    """p(x | y = k, θ): (n_rows, n_classes)."""
+    """Compute p(x | y = k, θ): (n_rows, n_classes)."""
     declared, rows = model(family, theta, X)
     return np.exp(declared.family.log_likelihood(theta)(rows))
 
 
 def log_joint(family: Family, theta: Theta, X: Sequence[Sequence[float]] | Array) -> Array:
-    """log p(y = k, x | θ): (n_rows, n_classes)."""
+    """Compute log p(y = k, x | θ): (n_rows, n_classes)."""
     declared, rows = model(family, theta, X)
     return declared.log_joint(theta)(rows)
 
 
 def probabilities(family: Family, theta: Theta, X: Sequence[Sequence[float]]) -> Array:
-    """p(y = k | x, θ): (n_rows, n_classes)."""
+    """Compute p(y = k | x, θ): (n_rows, n_classes)."""
     return np.exp(log_probabilities(log_joint(family, theta, X), theta[CLASS_WEIGHTS]))
 
 
 def boundaries(family: Family, theta: Theta, low: float, high: float) -> list[float]:
-    """Where two classes of one feature are equally probable, found numerically between ``low`` and ``high``."""
+    """Find where two classes of one feature are equally probable, numerically between ``low`` and ``high``."""
 
     def log_odds(x: float) -> float:
         first, second = log_joint(family, theta, [[x]])[0]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def _indicators(model: Any) -> Any:
-    """Numbers standardised, and an indicator for each level but the first."""
+    """Standardise numbers, and make an indicator of each level but the first."""
     levels = OneHotEncoder(drop="first", handle_unknown="ignore", sparse_output=False)
     recoded = make_column_transformer(
         (StandardScaler(), make_column_selector(dtype_include="number")),
@@ -50,7 +50,7 @@ MODELS: dict[str, Callable[[], Any]] = {
 
 
 def score_mixed_set(data: DataSet, splits: int, seed: int) -> list[dict[str, Any]]:
-    """A row of the table for each model: averages over stratified halves, and the difference from the first one.
+    """Score every model in a row of the table: averages over halves, and the difference from the first one.
 
     Categories, and columns of two values, have a level of their own for missing cells; missing numbers are the
     median of the training half, for most of these models cannot be fitted to gaps. A set that has not both numbers
@@ -84,7 +84,7 @@ def _is_number(column: pd.Series) -> bool:
 
 
 def _prepared(X: pd.DataFrame, train: Array) -> pd.DataFrame:
-    """Numbers without gaps, and text; columns that are constant in the training half are left out."""
+    """Fill the gaps of numbers, make text of the rest, and leave out what is constant in the training half."""
     out = {}
     for name in X:
         column = X[name]

@@ -98,7 +98,7 @@ class DataSet:
 
 
 def data_sets(sources: Sequence[str], most_rows: int) -> Iterator[DataSet]:
-    """The sets that the sources name, of at most so many rows, drawn at random.
+    """Yield the sets that the sources name, of at most so many rows, drawn at random.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def _read(source: str) -> Iterator[tuple[str, pd.DataFrame, Array]]:
 
 
 def score_set(data: DataSet, splits: int, seed: int) -> list[dict[str, Any]]:
-    """The only row of the table for a set: averages over stratified halves."""
+    """Score a set in the one row that it has in the table: averages over stratified halves."""
     import pandas as pd
 
     scores, right, facts = [], [], []
@@ -191,17 +191,17 @@ def score_set(data: DataSet, splits: int, seed: int) -> list[dict[str, Any]]:
 
 
 def average(halves: Sequence[dict[str, Array]], name: str) -> float:
-    """Average score of a model over the halves."""
+    """Average the score of a model over the halves."""
     return float(np.mean([scores[name].mean() for scores in halves]))
 
 
 def difference(halves: Sequence[dict[str, Array]], name: str, other: str) -> list[float]:
-    """How much better a model scores than another one, and the standard error in a half, on average."""
+    """Average how much better a model scores than another one, and the standard error in a half."""
     return np.mean([paired_difference(scores[name], scores[other]) for scores in halves], axis=0).tolist()
 
 
 def log_proba_of_rival(model: Any, X: Any, y: Array, X_test: Any, n_classes: int) -> Array:
-    """Predictions of a rival; one that refuses the rows is given the lowest score."""
+    """Predict by a rival; one that refuses the rows is given the lowest score."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # collinear columns, few bins, steps of the optimiser: the rivals' own
         try:
@@ -219,7 +219,7 @@ def _simulated_errors(log_proba: Array, seed: int) -> Array:
 
 
 def verdicts(table: pd.DataFrame) -> pd.DataFrame:
-    """On how many sets the stack wins or ties, within one standard error of the held-out difference."""
+    """Count the sets on which the stack wins or ties, within one standard error of the held-out difference."""
     import pandas as pd
 
     claims = {
@@ -249,7 +249,7 @@ def verdicts(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def picture(table: pd.DataFrame) -> Figure:
-    """Differences of log scores, and the calibration error in the range that noise alone would give."""
+    """Draw differences of log scores, and the calibration error in the range that noise alone would give."""
     from matplotlib.figure import Figure
 
     from bayesppl.plots.style import colour, tidy

@@ -35,7 +35,7 @@ _NOT_COMPARED = ("command", "_version")
 
 
 def select(only: Sequence[str] = ()) -> tuple[Claim, ...]:
-    """The claims with these ids, or all of them.
+    """Select the claims with these ids, or all of them.
 
     Raises
     ------
@@ -58,11 +58,11 @@ class Report:
 
     @property
     def failed(self) -> tuple[Outcome, ...]:
-        """Claims that should agree and do not."""
+        """Select the claims that should agree and do not."""
         return tuple(outcome for outcome in self.outcomes if outcome.verdict is Verdict.DISAGREES)
 
     def provenance(self) -> dict[str, Any]:
-        """Versions, command, platform, seed and data."""
+        """Record versions, command, platform, seed and data."""
         return {
             **environment(),
             "machine": platform.machine(),
@@ -71,7 +71,7 @@ class Report:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, in types that JSON has."""
+        """Return everything in types that JSON has."""
         claims = []
         for outcome in self.outcomes:
             claim, erratum = outcome.claim, outcome.claim.erratum
@@ -95,7 +95,7 @@ class Report:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
     def to_markdown(self) -> str:
-        """A table with a line for every claim."""
+        """Write a table with a line for every claim."""
         rows = [
             {
                 "id": outcome.claim.id,
@@ -110,7 +110,7 @@ class Report:
         return markdown(pd.DataFrame(rows)) + "\n"
 
     def to_text(self) -> str:
-        """A paragraph for every claim, and a count of the verdicts."""
+        """Write a paragraph for every claim, and a count of the verdicts."""
         lines = []
         for outcome in self.outcomes:
             claim, remark = outcome.claim, outcome.remark
@@ -124,7 +124,7 @@ class Report:
         return "\n".join([*lines, self.summary()])
 
     def summary(self) -> str:
-        """How often each verdict was reached."""
+        """Count how often each verdict was reached."""
         counts = {verdict: sum(outcome.verdict is verdict for outcome in self.outcomes) for verdict in Verdict}
         return ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
 
@@ -173,7 +173,7 @@ def reproduce(only: Sequence[str] = (), seed: int = 0, mnist: Path | str | None 
 
 
 def differences(report: Report, written: dict[str, Any]) -> list[str]:
-    """Where a report that was written earlier differs from ``report``."""
+    """Find where a report that was written earlier differs from ``report``."""
     earlier = {row["id"]: row for row in written["claims"]}
     lines = []
     for outcome in report.outcomes:

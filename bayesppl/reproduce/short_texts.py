@@ -30,7 +30,7 @@ SUCCESSES = {0: (2, 0, 1), 1: (1, 2, 1)}
 
 
 def nine_rows() -> BernoulliNB:
-    """Uniform priors on the class weights and on the success probabilities, fitted to the nine rows."""
+    """Fit the nine rows with uniform priors on the class weights and on the success probabilities."""
     columns = [np.concatenate([np.arange(3) < n for n in SUCCESSES[d]]) for d in SUCCESSES]
     return BernoulliNB().fit(np.column_stack(columns).astype(int), np.repeat([0, 1, 2], 3))
 
@@ -117,7 +117,7 @@ def discriminant() -> LinearDiscriminantAnalysis:
 
 
 def estimates(which: str) -> Theta:
-    """Maximum likelihood with the pooled covariance, or with the covariance of all rows in its place."""
+    """Estimate by maximum likelihood, with the pooled covariance or with that of all rows in its place."""
     posterior = discriminant().posterior_
     pooled = posterior.theta("mle")
     everything = posterior.statistics.parts["features"].pooled()
@@ -126,7 +126,7 @@ def estimates(which: str) -> Theta:
 
 
 def scores(which: str) -> list[float]:
-    """Accuracy and mean log probability of the true class, on the rows of iris."""
+    """Compute accuracy and mean log probability of the true class, on the rows of iris."""
     X, y = load_iris(return_X_y=True)
     theta = estimates(which)
     log_p = log_probabilities(discriminant().posterior_.model.log_joint(theta)(X), theta["class_weights"])
@@ -142,14 +142,14 @@ def total_covariance() -> Array:
 
 
 def total_less_between() -> Array:
-    """The covariance of all rows, less the scatter of the class means."""
+    """Compute the covariance of all rows, less the scatter of the class means."""
     X, y = load_iris(return_X_y=True)
     means = np.stack([X[y == k].mean(0) for k in range(3)])[y]
     return total_covariance() - np.ravel(np.cov(means.T, bias=True))
 
 
 def variance_ratio(inputs: Inputs) -> list[float]:
-    """Largest over smallest variance of the first two features of setosa under Gaussian Naive Bayes."""
+    """Divide the largest by the smallest variance of the sepals of setosa under Gaussian Naive Bayes."""
     X, y = load_iris(return_X_y=True)
     variance = GaussianNB().fit(X[:, :2], y).estimates(["mle"])["variance"].sel({"class": 0}).values.ravel()
     return [float(variance.max() / variance.min())]
@@ -198,25 +198,25 @@ LINEAR = normal([[MEANS[0]], [MEANS[1]]], [[VARIANCE], [VARIANCE]], (0.3, 0.7))
 
 
 def binned_iris() -> tuple[pd.DataFrame, pd.Series]:
-    """Sepal width and length of the 150 flowers, each in three bins of equal width, closed on the right."""
+    """Put sepal width and length of the 150 flowers into three bins of equal width each, closed on the right."""
     X, y = load("iris")
     sepals = {"width": X["sepal width (cm)"], "length": X["sepal length (cm)"]}
     return pd.DataFrame({name: pd.cut(column, 3, labels=LEVELS).astype(str) for name, column in sepals.items()}), y
 
 
 def table() -> JointCategoricalNB:
-    """The joint table of every species."""
+    """Fit the joint table of every species."""
     return JointCategoricalNB(levels=LEVELS, class_weights="uniform").fit(*binned_iris())
 
 
 def cell(species: str, width: str, length: str, inputs: Inputs) -> list[float]:
-    """Maximum likelihood of one cell."""
+    """Estimate one cell by maximum likelihood."""
     estimates = table().estimates(["mle"])["probability"].sel(estimate="mle")
     return [float(estimates.sel({"class": species, "cell": f"{width}, {length}"}))]
 
 
 def medium_medium(inputs: Inputs) -> Array:
-    """p(y, x) of a flower of medium width and length."""
+    """Compute p(y, x) of a flower of medium width and length."""
     return np.exp(
         table().predict_joint_log_proba(pd.DataFrame({"width": ["medium"], "length": ["medium"]}), "mle")[0]
     )
@@ -228,7 +228,7 @@ def decision(inputs: Inputs) -> list[str]:
 
 
 def discriminant_differences(inputs: Inputs) -> list[float]:
-    """w₂ − w₁ and w₂₀ − w₁₀; what the discriminants share cancels."""
+    """Compute w₂ − w₁ and w₂₀ − w₁₀; what the discriminants share cancels."""
     first, second = log_joint(Gaussian("diag"), LINEAR, [[0.0], [1.0]]).T
     difference = second - first
     return [difference[1] - difference[0], difference[0]]

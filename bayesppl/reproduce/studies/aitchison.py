@@ -23,7 +23,7 @@ _REPEATS, _NEW_ROWS = 200, 200
 
 
 def expected_divergence(n: int, n_columns: int) -> dict[str, float]:
-    """Mean Kullback-Leibler divergence from a normal density of its estimates from n rows.
+    """Compute the mean Kullback-Leibler divergence from a normal density of its estimates from n rows.
 
     Of the plug-in, with the maximum likelihood estimate; and of the predictive under the vague prior
     |Σ|^(-(D+1)/2), a Student t with n - D degrees of freedom (Geisser 1964). Both follow from E log |S| and E
@@ -44,7 +44,7 @@ def expected_divergence(n: int, n_columns: int) -> dict[str, float]:
 
 
 def simulated(n: int, rng: np.random.Generator) -> dict[str, Array]:
-    """Log density lost on new rows by each rule of the classifier, one mean for each repeat."""
+    """Compute the log density lost on new rows by each rule of the classifier, one mean for each repeat."""
     lost: dict[str, list[float]] = {"mle": [], "predictive": []}
     y = np.repeat([0, 1], n)
     for _ in range(_REPEATS):

@@ -65,7 +65,7 @@ class Study:
             raise ValueError(f"the study {self.name!r} needs --{self.needs}")
 
     def to_markdown(self, tables: Tables) -> str:
-        """Question and tables."""
+        """Write question and tables."""
         parts = [f"# {self.name}", self.question]
         for title, table in tables.items():
             parts += [f"**{title}**", markdown(table)]
@@ -86,7 +86,7 @@ class Study:
 
 
 def markdown(table: pd.DataFrame) -> str:
-    """A table in Markdown, numbers to four digits."""
+    """Write a table in Markdown, numbers to four digits."""
     names = [str(name) for name in table.columns]
     lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
     lines += ["| " + " | ".join(map(_cell, row)) + " |" for row in table.itertuples(index=False)]

@@ -34,7 +34,7 @@ REPETITIONS = 100
 
 
 def positions(theta: Theta, grid: Array) -> Array:
-    """Where the predicted class changes along a list of values: the position *in the list*, as in the source."""
+    """Find where the predicted class changes along a list of values: the place *in the list*, as in the source."""
     predicted = known.log_joint(Gaussian("diag"), theta, grid[:, None]).argmax(1)
     return np.flatnonzero(predicted[:-1] != predicted[1:])
 
@@ -44,7 +44,7 @@ def crossings(theta: Theta, inputs: Inputs) -> list[float]:
 
 
 def sampled_positions(theta: Theta, rows: tuple[int, int], inputs: Inputs) -> Array:
-    """List positions of both boundaries in repetitions of the source's experiment: (repetitions, 2)."""
+    """Find both boundaries in repetitions of the source's experiment, by place in the list: (repetitions, 2)."""
     rng = np.random.default_rng(inputs.seed)
     family, codes = Gaussian("diag"), np.repeat([0, 1], rows)
     grid = np.arange(LOW, HIGH)
@@ -61,14 +61,14 @@ def typical_positions(theta: Theta, rows: tuple[int, int], inputs: Inputs) -> Ar
 
 
 def analytic_roots(weight: float) -> list[float]:
-    """Analytic boundaries of N(40, 20²) with ``weight`` and N(80, 10²): 800 times the log odds, set to zero."""
+    """Solve for the boundaries of N(40, 20²) with ``weight`` and N(80, 10²): 800 times the log odds is zero."""
     free = 24000 - 800 * np.log(2) + 800 * np.log(weight / (1 - weight))
     half_width = np.sqrt(560**2 - 12 * free)
     return [(560 - half_width) / 6, (560 + half_width) / 6]
 
 
 def time_ratio(inputs: Inputs) -> list[float]:
-    """Full covariance over naive, seconds for the same 10,000 rows of two features; best of five."""
+    """Divide the seconds of full covariance by those of naive, for 10,000 rows of two features; best of five."""
     rng = np.random.default_rng(inputs.seed)
     y = np.repeat([1, 2], 1000)
     X = rng.normal(np.where(y == 1, 40, 80)[:, None], 10, (2000, 2))
@@ -168,7 +168,7 @@ STRUCTURES: dict[str, Covariance] = {"full covariance": "full", "naive": "diag"}
 
 
 def log_odds(theta: Theta) -> Array:
-    """Coefficients a, b, c of log p(0, x) − log p(1, x) = ax² + bx + c: (..., 3)."""
+    """Compute the coefficients a, b, c of log p(0, x) − log p(1, x) = ax² + bx + c: (..., 3)."""
     mean, variance = (theta[name][..., 0] for name in ("mean", "variance"))
     terms = np.stack(
         [
@@ -182,7 +182,7 @@ def log_odds(theta: Theta) -> Array:
 
 
 def roots(coefficients: Array) -> Array:
-    """Real roots of ax² + bx + c from left to right, nan where there are fewer: (..., 2).
+    """Find real roots of ax² + bx + c from left to right, nan where there are fewer: (..., 2).
 
     Written so that the root that stays finite as a goes to zero is exact there: the linear rule is the limit of
     the quadratic one.
@@ -218,7 +218,7 @@ def one_feature(inputs: Inputs) -> pd.DataFrame:
 
 
 def _between(drawn: Array, exact: Array) -> Array:
-    """Roots of every draw in the order of the exact ones: where these are one, the nearest of the two."""
+    """Put roots of every draw into the order of the exact ones: where these are one, the nearest of the two."""
     if not np.isnan(exact).any():
         return drawn
     nearest = np.nanargmin(np.abs(drawn - np.nanmax(exact)), axis=1)
@@ -255,7 +255,7 @@ def tables(inputs: Inputs) -> Tables:
 
 @drawn_in(len(TWO_FEATURES), 2, 9.5, 12)
 def figure(lines: Array, inputs: Inputs) -> None:
-    """Both models of the three pairs of classes, from the source's numbers of rows."""
+    """Draw both models of the three pairs of classes, from the source's numbers of rows."""
     from bayesppl.plots import plot_decision_boundary
 
     rng = np.random.default_rng(inputs.seed)

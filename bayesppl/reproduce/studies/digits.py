@@ -46,7 +46,7 @@ STRUCTURES: tuple[Structure, ...] = get_args(Structure)
 
 @cache
 def load(source: Path | str | None) -> tuple[Array, Array]:
-    """Pixels (n_digits, 784), 0 to 255, and labels (n_digits,).
+    """Load pixels (n_digits, 784), 0 to 255, and labels (n_digits,).
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def _whole(name: str, values: Array, largest: int) -> Array:
 
 
 def fingerprint(source: Path | str) -> dict[str, Any]:
-    """Shape, type and hash of the digits, by which two reports are known to be about the same data."""
+    """Describe shape, type and hash of the digits, by which reports are known to be about the same data."""
     pixels, labels = load(source)
     digest = sha256(np.ascontiguousarray(pixels))
     digest.update(np.ascontiguousarray(labels, dtype="<i8"))
@@ -106,7 +106,7 @@ def fingerprint(source: Path | str) -> dict[str, Any]:
 
 
 def halves(inputs: Inputs, repetition: int = 0) -> Halves:
-    """The source's protocol, with the seed of this repetition."""
+    """Divide the digits by the source's protocol, with the seed of this repetition."""
     pixels, labels = load(inputs.mnist)
     rng = np.random.default_rng((inputs.seed, repetition))
     train, test = np.split(rng.permutation(len(labels))[:N_DIGITS], 2)
@@ -114,7 +114,7 @@ def halves(inputs: Inputs, repetition: int = 0) -> Halves:
 
 
 def smoothed(structure: Structure, classifier: GenerativeClassifier) -> Theta:
-    """The source's estimates: λ added to each variance, the full covariance divided by n − 1 (see E2)."""
+    """Estimate as the source does: λ added to each variance, the full covariance divided by n − 1 (see E2)."""
     statistics = classifier.posterior_.statistics
     moments, counts = statistics.parts["features"], statistics.parts[CLASS_WEIGHTS].counts
     if structure == "diag":
@@ -229,7 +229,7 @@ def dequantised(data: Halves, seed: int) -> Halves:
 
 
 def prior(structure: Structure, location: Array, strength: float, variance: float) -> Any:
-    """``strength`` rows' worth of belief that every pixel has this variance, uncorrelated; means worth one row."""
+    """Declare that every pixel has this variance, uncorrelated, by ``strength`` rows; means are worth one row."""
     if structure == "diag":
         return NormalInverseGamma(location, 1.0, strength / 2 + 1, strength / 2 * variance)
     return NormalInverseWishart(location, 1.0, len(location) + 1 + strength, strength * variance)

@@ -90,7 +90,7 @@ def iris_figure(axes: Array, inputs: Inputs) -> None:
 
 
 def ellipses(ax: Axes, mean: Array, covariance: Array, k: int, radii: Sequence[float] = (1, 2)) -> None:
-    """Where a density is as high as so many standard deviations from its mean."""
+    """Draw where a density is as high as so many standard deviations from its mean."""
     from bayesppl.plots.style import colour, line_style
 
     angle = np.linspace(0, 2 * np.pi, 181)
@@ -128,7 +128,7 @@ N_TEST = 20_000
 
 
 def simulate(n_each: int, rng: np.random.Generator) -> tuple[pd.DataFrame, Array]:
-    """As many women as men."""
+    """Simulate as many women as men."""
     codes = np.repeat([0, 1], n_each)
     X = Gaussian("full").simulate(POPULATION, codes, rng)
     return pd.DataFrame(X, columns=["height (cm)", "weight (kg)"]), np.array(["female", "male"])[codes]
@@ -184,7 +184,7 @@ def persons_tables(inputs: Inputs) -> Tables:
 
 @drawn_in(2, 2, 11, 8)
 def persons_figure(axes: Array, inputs: Inputs) -> None:
-    """The four densities of the source, and the boundaries of the naive and the quadratic rule."""
+    """Draw the four densities of the source, and the boundaries of the naive and the quadratic rule."""
     from bayesppl.plots import plot_class_densities, plot_decision_boundary
 
     X, y = simulate(100, np.random.default_rng(inputs.seed))

@@ -34,14 +34,14 @@ QUERIES = pd.DataFrame(
 
 
 def month_weights() -> Array:
-    """Probabilities of the months of big and of low spenders: (2, 12)."""
+    """Return probabilities of the months of big and of low spenders: (2, 12)."""
     heating_or_cooling = np.isin(MONTHS, (12, 1, 2, 7, 8))
     big = np.where(heating_or_cooling, 2.0, 1.0)
     return np.stack([big / big.sum(), np.full(12, 1 / 12)])
 
 
 def customers(n: int, rng: np.random.Generator) -> tuple[pd.DataFrame, Array]:
-    """Customers and their labels; one in five is a big spender."""
+    """Simulate customers and their labels; one in five is a big spender."""
     n_big = round(SHARE_BIG * n)
     codes = np.repeat([BIG, LOW], [n_big, n - n_big])
     numbers = Gaussian("diag").simulate(AS_STATED, codes, rng)
@@ -59,7 +59,7 @@ def customers(n: int, rng: np.random.Generator) -> tuple[pd.DataFrame, Array]:
 
 
 def declarations() -> dict[str, tuple[list[str], Family]]:
-    """Columns and family of every model compared."""
+    """Declare columns and family of every model compared."""
     both = [USAGE, TEMPERATURE]
     months = Categorical(levels=[str(month) for month in MONTHS])
     seasons = Categorical(levels=["0", "1", "2", "3"])

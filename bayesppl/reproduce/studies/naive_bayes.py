@@ -40,7 +40,7 @@ _MODELS: dict[str, Callable[[], Any]] = {
 
 
 def errors(inputs: Inputs) -> pd.DataFrame:
-    """Mean test error of every model over the number of training rows, from the same random rows for all."""
+    """Average the test error of every model by the number of training rows, the same random rows for all."""
     rng, difference = np.random.default_rng(inputs.seed), "± of the difference of the last from naive Bayes"
     rows = []
     for name, sizes in _DATA.items():
@@ -118,7 +118,7 @@ def chosen(p: Array, q: Array) -> tuple[Array, Array]:
 
 
 def region() -> tuple[Array, Array, Array]:
-    """A grid over (p, q), and the two choices on it."""
+    """Return a grid over (p, q), and the two choices on it."""
     grid = (np.arange(_GRID) + 0.5) / _GRID
     p, q = np.meshgrid(grid, grid)
     naive, true = chosen(p, q)
@@ -126,7 +126,7 @@ def region() -> tuple[Array, Array, Array]:
 
 
 def against_trees(inputs: Inputs) -> pd.DataFrame:
-    """Ten-fold accuracy beside that of a decision tree, and what a temperature adds to the log score."""
+    """Compare ten-fold accuracy with that of a decision tree, and log scores with and without a temperature."""
     folds = StratifiedKFold(10, shuffle=True, random_state=inputs.seed)
     rows = []
     for name in ("iris", "wine", "breast_cancer"):
@@ -193,7 +193,7 @@ PUBLISHED = {"log likelihood": -13503.688343, "ten-fold accuracy": 0.8582}
 
 
 def load_car(path: Path) -> tuple[pd.DataFrame, pd.Series]:
-    """Attributes and class of ``car.data`` (UCI), which has no line of names."""
+    """Load attributes and class of ``car.data`` (UCI), which has no line of names."""
     file = path / "car.data" if path.is_dir() else path
     if not file.is_file():
         raise ValueError(f"there is no file {str(file)!r}; --car names the car evaluation data of UCI, car.data")
@@ -202,14 +202,14 @@ def load_car(path: Path) -> tuple[pd.DataFrame, pd.Series]:
 
 
 def log_likelihood(X: pd.DataFrame, y: pd.Series) -> float:
-    """Of the rows and their labels, at its maximum."""
+    """Compute the log likelihood of the rows and their labels, at its maximum."""
     clf = CategoricalNB(class_weights="empirical", rule="mle").fit(X, y)
     joint = clf.predict_joint_log_proba(X)
     return float(joint[np.arange(len(y)), np.searchsorted(clf.classes_, y)].sum())
 
 
 def cross_validated(X: pd.DataFrame, y: pd.Series, seed: int) -> pd.DataFrame:
-    """Ten-fold accuracy and log score by rule, over several random divisions into folds."""
+    """Average accuracy and log score over ten folds by rule, for several random divisions into folds."""
     rows = []
     for split in counted(range(_SPLITS), "dividing into folds"):
         folds = StratifiedKFold(10, shuffle=True, random_state=seed + split)

@@ -32,7 +32,7 @@ WORDS_PER_MESSAGE = 60.0
 
 
 def load(source: Path) -> dict[str, tuple[list[str], Array]]:
-    """Texts with their headers, and newsgroups, of the halves "train" and "test".
+    """Load texts with their headers, and newsgroups, of the halves "train" and "test".
 
     Raises
     ------
@@ -69,7 +69,7 @@ def messages(inputs: Inputs) -> Halves:
 
 
 def models() -> dict[str, tuple[Any, bool]]:
-    """Every model, and whether it is shown the words present in place of their counts."""
+    """Declare every model, and whether it is shown the words present in place of their counts."""
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.naive_bayes import ComplementNB
@@ -107,7 +107,7 @@ def models() -> dict[str, tuple[Any, bool]]:
 
 
 def concentrations() -> dict[str, tuple[Any, bool]]:
-    """One model by its concentration."""
+    """Declare one model by its concentration."""
     named = {f"{c:g}": c for c in CONCENTRATIONS} | {"no limit": 1e9}
     return {
         name: (DirichletMultinomialNB(concentration=c, calibration="temperature"), False)
@@ -126,7 +126,7 @@ def tables(inputs: Inputs) -> Tables:
 
 
 def _table(title: str, named: dict[str, tuple[Any, bool]], data: Halves) -> pd.DataFrame:
-    """What every model says of left-out and of later messages."""
+    """Score what every model says of left-out and of later messages."""
     codes = np.searchsorted(np.unique(data.y_train), data.y_test)
     rows = []
     for name, (clf, by_presence) in named.items():

@@ -29,7 +29,7 @@ RULES: tuple[RuleName, ...] = ("mle", "mean", "predictive")
 
 
 def load(source: Path) -> tuple[pd.Series, Array]:
-    """Texts and labels, from the file of the collection (a label, a tab and a text per line) or its folder.
+    """Load texts and labels, from the file of the collection (a label, a tab, a text per line) or its folder.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def load(source: Path) -> tuple[pd.Series, Array]:
 
 
 def halves(inputs: Inputs) -> tuple[Any, Array, Any, Array, list[str]]:
-    """Word counts and labels of both halves, and the words: those of the training half."""
+    """Count the words of both halves, and return labels and words: those of the training half."""
     from sklearn.feature_extraction.text import CountVectorizer
 
     assert inputs.sms is not None
@@ -69,7 +69,7 @@ def models() -> dict[str, BayesClassifier]:
 
 
 def features(name: str, counts: Any, words: list[str]) -> Any:
-    """Word counts as a model takes them."""
+    """Return word counts as a model takes them."""
     if name == "Bernoulli":
         return counts > 0
     if name == "binomial":
@@ -107,7 +107,7 @@ def tables(inputs: Inputs) -> Tables:
 
 
 def one_word(train: Any, y: Array, words: list[str]) -> pd.DataFrame:
-    """The source's first example on real messages: a single binomial feature."""
+    """Repeat the source's first example on real messages: a single binomial feature."""
     counts = train.toarray()
     X = pd.DataFrame({WORD: counts[:, words.index(WORD)], LENGTH: counts.sum(1)})
     clf = BinomialNB(trials=LENGTH).fit(X, y)
