@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bayesppl.families import closed_forms
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Array, Theta, join_chains, select_draws
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import InClosedForm, Posterior
@@ -31,32 +31,24 @@ def portions(posterior: Posterior, size: int, rng: np.random.Generator) -> Itera
     starts = range(0, size, max(1, _PORTION // numbers_of_draw(posterior)))
     if posterior.is_exact:
         for start in starts:
-            yield _flat(posterior.draws(1, min(starts.step, size - start), rng))
+            yield join_chains(posterior.draws(1, min(starts.step, size - start), rng))
     else:
-        held = _flat(posterior.draws(1, size, rng))
+        held = join_chains(posterior.draws(1, size, rng))
         n_held = len(held[CLASS_WEIGHTS])
         order = np.concatenate([rng.permutation(n_held) for _ in range(-(-size // n_held))])[:size]
         for start in starts:
-            yield _of_draws(held, order[start : start + starts.step])
+            yield select_draws(held, order[start : start + starts.step])
 
 
 def thetas(posterior: Posterior, size: int, rng: np.random.Generator) -> Iterator[Theta]:
     """:func:`portions` of draws one after the other; memory does not grow with their number."""
     for portion in portions(posterior, size, rng):
-        yield from (_of_draws(portion, s) for s in range(len(portion[CLASS_WEIGHTS])))
+        yield from (select_draws(portion, s) for s in range(len(portion[CLASS_WEIGHTS])))
 
 
 def in_steps(draws: Theta, step: int) -> Iterator[Theta]:
     """Consecutive draws, ``step`` at a time."""
-    return (_of_draws(draws, slice(s, s + step)) for s in range(0, len(draws[CLASS_WEIGHTS]), step))
-
-
-def _flat(draws: Theta) -> Theta:
-    return {name: np.concatenate(values) for name, values in draws.items()}
-
-
-def _of_draws(draws: Theta, which: Any) -> Theta:
-    return {name: values[which] for name, values in draws.items()}
+    return (select_draws(draws, slice(s, s + step)) for s in range(0, len(draws[CLASS_WEIGHTS]), step))
 
 
 def numbers_of_draw(posterior: Posterior) -> int:

@@ -164,11 +164,9 @@ def compare(
             given, levels = rows.embedded(data), chosen.categorical
             source = given._replace(X=columns.choose(given.X, chosen, given.target))
         else:
-            file = rows.Source(
-                Path(data), target, dialect, chosen, unlabelled, all_levels=model == "categorical-nb"
-            )
+            file = rows.Source(Path(data), target, dialect, chosen, unlabelled, missing, model == "categorical-nb")
             source, levels = file.rows(most_rows if model == AUTO else None), file.chosen.categorical
-        rows.check(source, missing, of_numbers=binarize is not None or model not in OF_LEVELS)
+        rows.check(source, of_numbers=binarize is not None or model not in OF_LEVELS)
         with rows.rows_of_the_file(source):
             if model == AUTO:
                 taken = compare_stack.taken_for(source.X)

@@ -172,7 +172,7 @@ def embedded(data: str) -> Rows:
     return Rows(*datasets.load(data), "target")
 
 
-def check(rows: Rows, missing: str, *, of_numbers: bool) -> None:
+def check(rows: Rows, *, of_numbers: bool) -> None:
     """Refuse labels and cells that no classifier of the kind could use, naming column, value and remedy."""
     try:
         classes, codes = encode_labels(rows.y)
@@ -188,8 +188,6 @@ def check(rows: Rows, missing: str, *, of_numbers: bool) -> None:
         )
     if of_numbers:
         require_numbers(rows)
-    if missing == "refuse":
-        refuse_gaps(rows)
 
 
 def _require_two(labels: list[Any], target: str) -> None:

@@ -21,7 +21,7 @@ from bayesppl.errors import ConvergenceWarning
 from bayesppl.families.family import Family
 from bayesppl.inference.nuts import NUTS
 from bayesppl.inference.pymc.build import Encoded
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Array, Theta, join_chains, select_draws
 from bayesppl.model.declaration import CLASS_WEIGHTS, ClassWeights, GenerativeModel
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def simulation_based_calibration(
     ties = rng.spawn(1)[0]
     ranks: dict[str, list[Array]] = {name: [] for name in model.dims}
     for _ in range(simulations):
-        truth = {name: values[0] for name, values in prior.draw(1, rng).items()}
+        truth = select_draws(prior.draw(1, rng), 0)
         labels = rng.choice(len(classes), size=len(codes), p=truth[CLASS_WEIGHTS])
         rows = bound.simulate(truth, labels, rng, covariates)
         statistics = model.statistics(rows, one_hot(labels, len(classes)))
@@ -126,11 +126,11 @@ def _uniformity(ranks: Array, n_ranks: int) -> Array:
 
 def _thinned(samples: Theta, size: int) -> Theta:
     """Pick evenly spaced draws of all chains."""
-    flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in samples.items()}
+    flat = join_chains(samples)
     n_draws = len(flat[CLASS_WEIGHTS])
     if n_draws < 5 * size:
         raise ValueError(
             f"{n_draws} draws cannot be thinned to {size} nearly independent ones; take {5 * size} or more"
         )
     chosen = np.linspace(0, n_draws - 1, size).astype(int)
-    return {name: values[chosen] for name, values in flat.items()}
+    return select_draws(flat, chosen)

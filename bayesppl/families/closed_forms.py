@@ -28,7 +28,7 @@ from bayesppl.families.covariates import NO_COVARIATES, Covariates, covariates_o
 from bayesppl.families.family import ConjugateFamily, Evidence, Family
 from bayesppl.families.mixture import Mixture
 from bayesppl.families.transformed import Wrapping
-from bayesppl.kernels.arrays import Array, Responsibilities
+from bayesppl.kernels.arrays import Array, Responsibilities, select_draws
 
 
 def with_classes(family: Family, classes: Sequence[Any]) -> Family:
@@ -207,7 +207,7 @@ def simulate_predictive(
     covariates: Covariates = NO_COVARIATES,
 ) -> Any:
     """Draw one row for each class code, all given one draw of the parameters."""
-    theta = {name: values[0] for name, values in posterior.draw(1, rng).items()}
+    theta = select_draws(posterior.draw(1, rng), 0)
     return family.simulate(theta, codes, rng, covariates)
 
 

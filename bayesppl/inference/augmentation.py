@@ -172,8 +172,3 @@ def search_start(
                 break
         found.append((log_density, statistics))
     return max(found, key=lambda run: run[0])[1]
-
-
-def without_draw_axis(theta: Theta) -> Theta:
-    """The only draw of ``theta``."""
-    return {name: values[0] for name, values in theta.items()}

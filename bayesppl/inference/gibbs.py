@@ -14,12 +14,12 @@ from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.mixture import Mixture
-from bayesppl.inference.augmentation import Incomplete, without_draw_axis
+from bayesppl.inference.augmentation import Incomplete
 from bayesppl.inference.base import Draws, Inference, as_posterior
 from bayesppl.inference.em import EM
 from bayesppl.inference.missing_labels import ADAPTED_AFTER
 from bayesppl.inference.unknown_classes import incomplete
-from bayesppl.kernels.arrays import Theta
+from bayesppl.kernels.arrays import Theta, select_draws
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.posterior import Exact, Posterior
 from bayesppl.model.sampled import Sampled
@@ -114,7 +114,7 @@ class Gibbs(Inference):
         log_densities: list[float] = []
         accepted: list[float] = []
         total: JointStatistics | None = None
-        theta = without_draw_axis(problem.prior.update(problem.first).draw(1, rng))
+        theta = select_draws(problem.prior.update(problem.first).draw(1, rng), 0)
         missing, n_simulated = problem.missingness, 0
         state = None if missing is None else missing.begin(theta)
         for step in range(self.tune + self.draws):
@@ -127,7 +127,7 @@ class Gibbs(Inference):
                 total = statistics if total is None else total + statistics
             belief = problem.prior.update(statistics)
             if missing is None or state is None:
-                theta = without_draw_axis(belief.draw(1, rng))
+                theta = select_draws(belief.draw(1, rng), 0)
                 continue
             state = missing.step(state, belief, n_simulated, rng)
             theta = state.theta

@@ -22,7 +22,7 @@ from scipy.special import entr, expit, softmax
 from bayesppl.conjugate import Joint
 from bayesppl.data.labels import one_hot
 from bayesppl.families.gaps import draw_gaps
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Array, Theta, select_draws
 from bayesppl.kernels.ranges import cells_per_row, row_ranges
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 
@@ -95,7 +95,7 @@ class Missingness:
             family = self.model.family
             rows = draw_gaps(family, theta, family.simulate(theta, codes, rng), codes, rng)
             belief = belief.update(self.model.statistics(rows, one_hot(codes, self.model.n_classes)))
-        return {name: values[0] for name, values in belief.draw(1, rng).items()}
+        return select_draws(belief.draw(1, rng), 0)
 
     def adapted(self, n_simulated: int, acceptance: float) -> int:
         """Return how many rows to simulate for a proposal, where so many had this share of them accepted."""

@@ -10,7 +10,7 @@ from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.inference.pymc.build import hyperparameters, to_pymc
 from bayesppl.inference.pymc.compiled import constrain, log_density, unconstrain
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Array, Theta, join_chains, select_draws
 from bayesppl.model.declaration import GenerativeModel
 
 # Searches, from as many places, and draws that set how far apart these are.
@@ -60,9 +60,9 @@ def find_mode(
     if samples is None:
         points = point[moves] + rng.uniform(-0.5, 0.5, (_DRAWS, moves.sum()))
     else:
-        flat = {name: samples[name].reshape(-1, *samples[name].shape[2:]) for name in learned}
+        flat = join_chains({name: samples[name] for name in learned})
         chosen = rng.integers(len(flat[learned[0]]), size=_DRAWS)
-        drawn = unconstrain(pymc_model, learned, {name: values[chosen] for name, values in flat.items()})
+        drawn = unconstrain(pymc_model, learned, select_draws(flat, chosen))
         points = np.concatenate(
             [drawn[name].reshape(_DRAWS, -1) for name in density.shapes if name in searched], 1
         )
@@ -88,7 +88,7 @@ def find_mode(
             "parameters. Use rule='mean' or 'predictive'."
         )
     modes = constrain(pymc_model, [*model.dims, *learned], density.split(whole(best.x)[None]))
-    return {**{name: values[0] for name, values in modes.items()}, **_closed_form_modes(prior, statistics)}
+    return {**select_draws(modes, 0), **_closed_form_modes(prior, statistics)}
 
 
 def _root(points: Array) -> Array:

@@ -155,6 +155,16 @@ def draw_shares(proba: Array, weights: Array, rng: np.random.Generator) -> Array
     return drawn
 
 
+def select_draws(theta: Theta, which: Any) -> Theta:
+    """Select draws of all parameters by an index along their draw axis; a single number leaves no axis."""
+    return {name: values[which] for name, values in theta.items()}
+
+
+def join_chains(theta: Theta) -> Theta:
+    """Lay the draws of all chains, (n_chains, n_draws, ...), one after the other: (n_chains * n_draws, ...)."""
+    return {name: values.reshape(-1, *values.shape[2:]) for name, values in theta.items()}
+
+
 def log_factorial(counts: Array) -> Array:
     """Compute log n! of whole numbers; small ones, as most counts are, come from a table."""
     largest = int(counts.max(initial=0))

@@ -16,7 +16,7 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.labels import one_hot
 from bayesppl.errors import NotConjugateError
-from bayesppl.kernels.arrays import Array, Theta, log_mean_exp
+from bayesppl.kernels.arrays import Array, Theta, join_chains, log_mean_exp, select_draws
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.drawn_factors import DrawnFactor, Factors
 from bayesppl.model.normalisation import normalise, powered
@@ -116,7 +116,7 @@ class Sampled(Posterior):
             return self.resample(self.model.statistics(X[kept], others)).factors(X, codes, weights).drawn[0]
 
         n_chains, n_draws, _ = self.samples[CLASS_WEIGHTS].shape
-        flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in self.samples.items()}
+        flat = join_chains(self.samples)
         again = None if self.resample is None else without
         return Factors(None, [], [DrawnFactor(X, densities, (n_chains, n_draws), flat[CLASS_WEIGHTS], again)])
 
@@ -125,8 +125,7 @@ class Sampled(Posterior):
         n_chains, n_draws, n_classes = self.samples[CLASS_WEIGHTS].shape
 
         def log_joint(chain: int, draws: slice) -> Array:
-            theta = {name: values[chain, draws] for name, values in self.samples.items()}
-            return self.model.log_joint(theta)(X)
+            return self.model.log_joint(select_draws(self.samples, (chain, draws)))(X)
 
         return log_batch_means(log_joint, n_chains, n_draws, per_chain, (X.shape[0], n_classes))
 

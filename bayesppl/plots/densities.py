@@ -11,7 +11,7 @@ from bayesppl.analysis.parameters import PROB, tails
 from bayesppl.data.labels import codes_among
 from bayesppl.data.levels import factorize
 from bayesppl.data.table import MatrixTable, Table
-from bayesppl.kernels.arrays import Array, logarithm
+from bayesppl.kernels.arrays import Array, join_chains, logarithm
 from bayesppl.plots.style import (
     Style,
     axes_or_new,
@@ -107,9 +107,8 @@ def plot_class_densities(
     margin = 0.15 * (high - low) if high > low else 1.0
     grid = np.arange(low, high + 1) if is_mass else np.linspace(low - margin, high + margin, resolution)
     rows = MatrixTable(table.names, grid[:, None])
-    theta = posterior.draws(1, draws, np.random.default_rng(random_state))
-    flat = {name: drawn.reshape(-1, *drawn.shape[2:]) for name, drawn in theta.items()}
-    drawn = np.exp(family.log_likelihood(flat)(family.bound.encode(rows)))
+    theta = join_chains(posterior.draws(1, draws, np.random.default_rng(random_state)))
+    drawn = np.exp(family.log_likelihood(theta)(family.bound.encode(rows)))
     density = _density(clf, table, table.names[0], grid, rule)
 
     names = clf.classes_.tolist()

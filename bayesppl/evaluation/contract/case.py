@@ -14,7 +14,7 @@ from bayesppl.data.read_table import as_table
 from bayesppl.families import closed_forms, covariates
 from bayesppl.families.family import Family
 from bayesppl.families.gaps import draw_gaps
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Array, Theta, select_draws
 
 
 class Case(NamedTuple):
@@ -77,7 +77,7 @@ def make_case(family: Family, X: Any, y: Any, seed: int = 0, n_rows: int = 40) -
     completed = draw_gaps(bound, None, shown, codes, rng)
     statistics = closed_forms.sufficient_statistics(bound, completed, one_hot(codes, len(classes)))
     prior = _held(bound.resolve_prior(statistics))
-    theta = at(Case(bound, prior, shown, completed, codes, len(classes), rng).draw(1), 0)
+    theta = select_draws(Case(bound, prior, shown, completed, codes, len(classes), rng).draw(1), 0)
     # every class has rows, in uneven numbers and no particular order
     codes = rng.permutation(np.r_[np.arange(len(classes)).repeat(8), rng.integers(len(classes), size=n_rows)])
     given = covariates.of_rows(bound.bound.covariates(shown), np.arange(len(codes)) % len(table))
@@ -108,8 +108,3 @@ def log_likelihood(case: Case, theta: Theta) -> Array:
 def lead(theta: Theta) -> Theta:
     """Parameters with a draw axis of length one."""
     return {name: values[None] for name, values in theta.items()}
-
-
-def at(theta: Theta, draw: int) -> Theta:
-    """The parameters of one draw."""
-    return {name: values[draw] for name, values in theta.items()}

@@ -15,9 +15,10 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.rows import JointRows, Rows, RowsWithBase
 from bayesppl.data.labels import one_hot
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.evaluation.contract.case import Case, at, lead, log_likelihood, of_rows
+from bayesppl.evaluation.contract.case import Case, lead, log_likelihood, of_rows
 from bayesppl.families import closed_forms
 from bayesppl.families.family import ConjugateFamily
+from bayesppl.kernels.arrays import select_draws
 
 
 def check_candidates_formula(case: Case) -> None:
@@ -91,7 +92,7 @@ def check_units_add_up(case: Case) -> None:
     assert sorted(map(str, family.bound.measures)) == sorted(
         str(c) for unit in family.bound.factors for c in unit.columns
     )
-    densities = [family.log_likelihood(at(case.draw(1), 0))]
+    densities = [family.log_likelihood(select_draws(case.draw(1), 0))]
     if isinstance(family, ConjugateFamily):
         densities.append(closed_forms.log_predictive(family, case.posterior))
     for density in densities:
@@ -121,14 +122,14 @@ def check_draw_axes(case: Case) -> None:
     theta = case.draw(3)
     together = case.family.log_likelihood(theta)(case.X)
     for i in range(3):
-        single = case.family.log_likelihood(at(theta, i))(case.X)
+        single = case.family.log_likelihood(select_draws(theta, i))(case.X)
         assert single.shape == (len(case.codes), case.n_classes)
         np.testing.assert_allclose(together[i], single, rtol=1e-10, atol=1e-10)
 
 
 def check_kernel(case: Case) -> None:
     """Terms left out because all classes share them are the same for all classes of a row."""
-    densities = [case.family.log_likelihood(theta) for theta in (case.draw(3), at(case.draw(1), 0))]
+    densities = [case.family.log_likelihood(theta) for theta in (case.draw(3), select_draws(case.draw(1), 0))]
     if isinstance(case.family, ConjugateFamily):
         densities.append(closed_forms.log_predictive(case.family, case.posterior))
     for density in densities:
@@ -141,7 +142,7 @@ def check_kernel(case: Case) -> None:
 def check_parameters(case: Case) -> None:
     """Estimates and draws have the declared names and shapes."""
     draws = case.draw(2)
-    theta = case.posterior.mean() if case.prior.has_closed_form else at(draws, 0)
+    theta = case.posterior.mean() if case.prior.has_closed_form else select_draws(draws, 0)
     sizes = {"class": case.n_classes, **{dim: len(labels) for dim, labels in case.family.bound.coords.items()}}
     assert set(theta) == set(draws) == set(case.family.bound.dims)
     for name, dims in case.family.bound.dims.items():

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.evaluation.contract.case import Case, at, lead, log_likelihood, of_rows
+from bayesppl.evaluation.contract.case import Case, lead, log_likelihood, of_rows
 from bayesppl.inference.pymc.compiled import constrain
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Array, Theta, select_draws
 
 
 def check_pymc_density(case: Case) -> None:
@@ -46,7 +46,7 @@ def _pymc_likelihoods(case: Case, observe: Callable[[Any], None]) -> Iterator[tu
     """Parameters drawn from the prior, with the log density that PyMC has for what is observed."""
     import pymc as pm
 
-    points = [at(case.draw(1), 0) for _ in range(3)]
+    points = [select_draws(case.draw(1), 0) for _ in range(3)]
     with _empty_model(case) as model:
         observe({name: pm.Flat(name, shape=values.shape) for name, values in points[0].items()})
     log_density = model.compile_logp(jacobian=False, mode=_uncompiled())

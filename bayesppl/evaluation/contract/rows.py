@@ -9,9 +9,9 @@ import numpy as np
 from bayesppl.conjugate.weighted_rows import WeightedRows
 from bayesppl.data.labels import one_hot
 from bayesppl.data.read_table import as_table
-from bayesppl.evaluation.contract.case import Case, at, of_rows
+from bayesppl.evaluation.contract.case import Case, of_rows
 from bayesppl.families import closed_forms
-from bayesppl.kernels.arrays import leaves
+from bayesppl.kernels.arrays import leaves, select_draws
 
 
 def check_statistics_add_up(case: Case) -> None:
@@ -51,7 +51,7 @@ def check_simulated_rows_keep_their_covariates(case: Case) -> None:
     """What rows bring along is what they are simulated with, given parameters or the data."""
     codes, given = case.codes[::-1], case.family.bound.covariates(case.X)
     assert given.keys() == case.family.bound.covariate_supports.keys()
-    theta = {name: values[0] for name, values in case.posterior.draw(1, case.rng).items()}
+    theta = select_draws(case.posterior.draw(1, case.rng), 0)
     for rows in (
         case.family.simulate(theta, codes, case.rng, given),
         closed_forms.simulate_predictive(case.family, case.posterior, codes, case.rng, given),
@@ -65,7 +65,7 @@ def check_simulated_rows_keep_their_covariates(case: Case) -> None:
 
 def check_simulated_rows_have_the_density(case: Case) -> None:
     """Rows of class k are denser under k than under any other class, on average."""
-    theta = at(case.draw(1), 0)
+    theta = select_draws(case.draw(1), 0)
     codes = np.repeat(np.arange(case.n_classes), 2000)
     log_density = case.family.log_likelihood(theta)(case.family.simulate(theta, codes, case.rng))
     gap = log_density[np.arange(len(codes)), codes][:, None] - log_density
