@@ -10,7 +10,8 @@ the posterior
    \prod_i \Big(\sum_m \omega_m p_{im}\Big)^{w_i},
 
 which treats the left-out scores as a likelihood. The weights used are its mode in log ratios, where it is flat at
-the corners: without rows they are equal, and a model without merit keeps about :math:`\alpha / n`. Before they are
+the corners: without rows they are equal, and a model without merit keeps about :math:`\alpha / n`. The prior
+weighs as much as four rows at most, however many models there are. Before they are
 weighed, each model is tempered by how well it predicts rows left out; what matters is kept.
 """
 
@@ -54,8 +55,9 @@ LEAST_WEIGHT = 0.01
 #: Most rows that are left out: as many, drawn at random, determine temperatures within a percent or two.
 MOST_LEFT_OUT = 5_000
 
-#: Concentration of the Dirichlet prior, for each model.
+#: Concentration of the Dirichlet prior, for each model; of more than four models, as much as of four in all.
 CONCENTRATION = 1.0
+_MOST_CONCENTRATION = 4.0
 
 # A Newton step that gains less of the logarithm of the posterior, in nats, is the last one
 _LEAST_GAIN = 1e-9
@@ -208,7 +210,7 @@ class Stacking(NamedTuple):
 def stack(
     log_scores: Array,
     row_weights: Array,
-    concentration: float = CONCENTRATION,
+    concentration: float | None = None,
     random_state: int | None = 0,
 ) -> Stacking:
     r"""Learn the weights of models from their scores of left-out rows.
@@ -218,8 +220,9 @@ def stack(
     log_scores : (n_models, n_rows)
         log p_m(y_i | x_i, D without row i).
     row_weights : (n_rows,)
-    concentration : float
-        Of the Dirichlet prior.
+    concentration : float, optional
+        Of the Dirichlet prior, for each model. By default one, and of more than four models as much as of four in
+        all: the number of candidates is no reason to believe that they are equally good.
     random_state : int, optional
         Of the draws.
 
@@ -236,6 +239,8 @@ def stack(
     >>> stack(np.array([good, poor]), np.ones(40)).weights.round(2).tolist()
     [0.95, 0.05]
     """
+    if concentration is None:
+        concentration = min(CONCENTRATION, _MOST_CONCENTRATION / len(log_scores))
     largest = log_scores.max(0)
     scored = np.isfinite(largest) & (row_weights > 0)
     likelihood = np.ascontiguousarray(np.exp(log_scores[:, scored] - largest[scored]))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from bayesppl.data.read_table import as_table
-from bayesppl.data.recoding import Recoding
+from bayesppl.data.recoding import RecodedFirst, Recoding
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.kernels.arrays import Array
 
@@ -21,7 +20,7 @@ _NONE: Sequence[float] = ()
 
 
 @dataclass(eq=False, repr=False)
-class Curves(BaseEstimator):
+class Curves(RecodedFirst):
     """Recode columns, and add their squares and products.
 
     Of more than ``most_columns`` recoded columns, their leading principal components take their place.
@@ -42,7 +41,7 @@ class Curves(BaseEstimator):
 
     Examples
     --------
-    >>> from bayesppl.data.recoding import Recoding
+    >>> from bayesppl.data.recoding import Recoding, RecodedFirst
     >>> X = [[-1.0, 2.0], [1.0, 2.0], [-1.0, 4.0], [1.0, 4.0]]
     >>> Curves(Recoding("filled", few="filled")).fit(X).transform(X).numeric()[0].tolist()
     [-1.0, -1.0, 1.0, 1.0, 1.0]
@@ -94,13 +93,3 @@ class Curves(BaseEstimator):
         own = self.recoding.origins(names)
         pairs = zip(*np.triu_indices(len(own) if self.with_products else 0), strict=True)
         return [*own, *(own[i] + own[j] for i, j in pairs)]
-
-    def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
-        """Name the columns of a table that matter: those that varied."""
-        return self.recoding.columns_read(names)
-
-    def known_levels(
-        self, of_recoded: Mapping[Hashable, Sequence[Hashable]]
-    ) -> dict[Hashable, tuple[Hashable, ...]]:
-        """Find the levels of the columns that are recoded; numbers have none."""
-        return self.recoding.known_levels(of_recoded)

@@ -1,21 +1,26 @@
-"""Leaves of trees: ranges and levels of several columns at once, found by the labels of one half of the rows."""
+"""Leaves of trees: ranges and levels of several columns at once, found by the labels of some of the rows."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from bayesppl.data.read_table import as_table
-from bayesppl.data.recoding import Recoding
+from bayesppl.data.recoding import RecodedFirst, Recoding
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.kernels.arrays import Array
 
+#: The rows are divided into so many parts, and all but one of them grow a tree.
+PARTS = 3
+
 # The most rows that grow a tree; with this bound the time of a fit is linear in the rows
 _MOST_ROWS = 2_500
+
+# Of more columns than twice as many, the search for the best half of them would take long
+_MOST_TRIED = 100
 
 # Rows over which an explanation averages where columns are not seen
 _STAND_INS = 16
@@ -24,21 +29,24 @@ _NONE: Sequence[int] = ()
 
 
 @dataclass(eq=False, repr=False)
-class Leaves(BaseEstimator):
+class Leaves(RecodedFirst):
     """Recode rows to the leaves of trees, one column of levels for each tree.
 
-    The rows are divided at random into two halves, several times, and each half grows a tree by its labels, as in
-    a random forest (Breiman 2001). A row that is left out is predicted only by the trees of the halves that it is
-    not in, one of each pair: these have not seen its label. Equal rows are in the same half, and columns are drawn
-    in an order that their cells determine, so that neither the order of rows and columns nor weights in place of
-    repetitions matter.
+    The rows are divided at random into three parts, several times, and each two of the parts grow a tree by their
+    labels, as in a random forest (Breiman 2001). A row that is left out is predicted only by the trees that it has
+    not grown, one of each division: these have not seen its label. Equal rows are in the same part, and columns
+    are drawn in an order that their cells determine, so that neither the order of rows and columns nor weights in
+    place of repetitions matter.
 
     Parameters
     ----------
     recoding : Recoding
         To numbers, without gaps.
-    pairs : int
-        How often the rows are divided; there are twice as many trees.
+    tries_half : bool
+        Whether each node divides by the best of half of the columns, of 100 at most, which finds interactions of
+        columns that say nothing alone; otherwise by the best of as many as the root of their number.
+    divisions : int
+        How often the rows are divided; there are three times as many trees.
 
     Attributes
     ----------
@@ -46,7 +54,7 @@ class Leaves(BaseEstimator):
         Where each node of all trees divides; rows above the threshold go to the second child.
     children_ : (2, n_nodes)
         Places of the children; a leaf is its own child.
-    roots_ : (2 * pairs,)
+    roots_ : (n_trees,)
         Places of the roots.
     stand_ins_ : (n_stand_ins, n_recoded_columns)
         For columns that an explanation does not see: values drawn column by column, so that no line is a row of
@@ -54,7 +62,8 @@ class Leaves(BaseEstimator):
     """
 
     recoding: Recoding
-    pairs: int = 50
+    tries_half: bool = False
+    divisions: int = 33
     columns_: Array | Sequence[int] = field(default=_NONE, init=False)
     thresholds_: Array | Sequence[int] = field(default=_NONE, init=False)
     children_: Array | Sequence[int] = field(default=_NONE, init=False)
@@ -73,12 +82,12 @@ class Leaves(BaseEstimator):
         Returns
         -------
         (n_rows, n_trees) array of bool
-            Whether the row is in the half that has grown the tree, which then must not predict it.
+            Whether the row has grown the tree, which then must not predict it.
         """
         from sklearn.tree import DecisionTreeClassifier
 
         cells, rng = self._cells(table), np.random.default_rng(0)
-        seen = np.zeros((len(cells), 2 * self.pairs), dtype=bool)
+        seen = np.zeros((len(cells), PARTS * self.divisions), dtype=bool)
         counted = np.flatnonzero(weights)  # a row of weight zero is no row
         cells, codes, weights = cells[counted], codes[counted], weights[counted]
         order = _order_of_columns(cells, weights)
@@ -86,16 +95,15 @@ class Leaves(BaseEstimator):
         alike = np.unique(cells, axis=0, return_inverse=True)[1].ravel()
         nodes: list[Array] = []
         roots = [0]
-        for tree in range(2 * self.pairs):
-            if tree % 2 == 0:
+        n_tried = min(max(1, len(order) // 2), _MOST_TRIED) if self.tries_half else "sqrt"
+        for tree in range(PARTS * self.divisions):
+            if tree % PARTS == 0:
                 shuffled = rng.permutation(alike.max() + 1)[alike]
-                own = shuffled < (alike.max() + 1) // 2
-            is_half = own if tree % 2 else ~own
-            seen[counted, tree] = is_half
-            half = np.flatnonzero(is_half)
-            half = half[np.argsort(shuffled[half], kind="stable")][:_MOST_ROWS]
-            grown = DecisionTreeClassifier(max_features="sqrt", random_state=tree)
-            found = grown.fit(cells[half], codes[half], weights[half], check_input=False).tree_
+            seen[counted, tree] = has_grown = shuffled % PARTS != tree % PARTS
+            own = np.flatnonzero(has_grown)
+            own = own[np.argsort(shuffled[own], kind="stable")][:_MOST_ROWS]
+            grown = DecisionTreeClassifier(max_features=n_tried, random_state=tree)
+            found = grown.fit(cells[own], codes[own], weights[own], check_input=False).tree_
             is_leaf = found.children_left < 0
             places = np.arange(found.node_count)
             children = np.where(is_leaf, places, [found.children_left, found.children_right]) + roots[-1]
@@ -129,16 +137,6 @@ class Leaves(BaseEstimator):
     def origins(self, names: Sequence[Hashable]) -> list[tuple[Hashable, ...]]:
         """Name the columns that each recoded column, by which trees divide, is made of."""
         return self.recoding.origins(names)
-
-    def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
-        """Name the columns of a table that matter: those that varied."""
-        return self.recoding.columns_read(names)
-
-    def known_levels(
-        self, of_recoded: Mapping[Hashable, Sequence[Hashable]]
-    ) -> dict[Hashable, tuple[Hashable, ...]]:
-        """Find the levels of the columns that are recoded; numbers have none."""
-        return self.recoding.known_levels(of_recoded)
 
     def _cells(self, table: Table) -> Array:
         return np.asarray(self.recoding.transform(table).numeric(), dtype=np.float32)

@@ -24,11 +24,9 @@ from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
 
 #: One way to recode a column.
-View = Literal[
-    "number", "filled", "score", "code", "code_of_gap", "code_filled", "bin", "bin_filled", "indicators", "steps"
-]
+View = Literal["number", "filled", "score", "code", "code_filled", "bin_filled", "indicators", "steps"]
 
-_CODES = ("code", "code_of_gap", "code_filled", "bin", "bin_filled")
+_CODES = ("code", "code_filled", "bin_filled")
 
 #: Whole numbers of up to this many different values may be codes of levels.
 FEW_VALUES = 10
@@ -105,7 +103,7 @@ class Column:
 
     def _codes(self, table: Table, view: View) -> Array:
         """Return bins, or places among the levels; -1 where the cell is missing, -2 for no level: (n_rows,)."""
-        if view in ("bin", "bin_filled", "steps"):
+        if view in ("bin_filled", "steps"):
             values = _floats(table, self.name)
             bins = np.searchsorted(self.step_edges if view == "steps" else self.edges, values, side="left")
             return np.where(np.isnan(values), -1, bins)
@@ -230,14 +228,14 @@ class Recoding(BaseEstimator):
     """Recode numbers in one way, levels in another.
 
     ``number`` and ``code`` keep gaps; ``filled`` and ``score`` (normal scores) fill them and add an indicator;
-    ``code_of_gap`` and ``bin`` make them a level, and so do ``code_filled`` and ``bin_filled``, where what the fit
-    has not seen is the first level, or the bin of the median; ``indicators`` and ``steps`` are zeros and ones, for
+    ``code_filled`` and ``bin_filled`` make them a level, and what the fit has not seen is the first level, or the
+    bin of the median; ``indicators`` and ``steps`` are zeros and ones, for
     each level or bin but the first.
 
     Parameters
     ----------
-    numbers : {"number", "filled", "score", "bin", "bin_filled", "steps"}
-    levels : {"code", "code_of_gap", "code_filled", "indicators"}
+    numbers : {"number", "filled", "score", "bin_filled", "steps"}
+    levels : {"code", "code_filled", "indicators"}
     few : one of these, optional
         For whole numbers of few different values; like levels by default.
 
@@ -309,6 +307,22 @@ class Recoding(BaseEstimator):
     ) -> dict[Hashable, tuple[Hashable, ...]]:
         """Find the levels of the columns that are recoded; numbers have none."""
         return {column.name: column.levels for column in self.columns_ if not column.is_number}
+
+
+class RecodedFirst(BaseEstimator):
+    """A transformer of columns that are recoded first, and are those that its own stand for."""
+
+    recoding: Recoding
+
+    def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
+        """Name the columns of a table that matter: those that varied."""
+        return self.recoding.columns_read(names)
+
+    def known_levels(
+        self, of_recoded: Mapping[Hashable, Sequence[Hashable]]
+    ) -> dict[Hashable, tuple[Hashable, ...]]:
+        """Find the levels of the columns that are recoded; numbers have none."""
+        return self.recoding.known_levels(of_recoded)
 
 
 @dataclass(eq=False, repr=False)

@@ -69,7 +69,7 @@ class AutoClassifier(Shell[Stack]):
 
     Several generative models of the same rows, picked from what the columns hold, are fitted in closed form. Each
     predicts every row from all the others, at the cost of a prediction: exactly, given how columns are recoded
-    and, for leaves of trees, given the halves of the rows that grow them. From these left-out labels come a
+    and, for leaves of trees, given the parts of the rows that grow them. From these left-out labels come a
     temperature for each model, which measures how far its densities can be trusted, and the weights of the models
     :math:`p(y \mid x) = \sum_m \omega_m\, p_m(y \mid x)` (stacking; Yao, Vehtari, Simpson & Gelman 2018). No model
     is fitted twice. All rows are fitted; of more than 5,000 rows, 5,000 drawn at random are left out.
@@ -380,7 +380,7 @@ class AutoClassifier(Shell[Stack]):
         """Score candidates on left-out labels: temperature, log score and its standard error, weight.
 
         ``left_out`` says how: "exactly", one row at a time (given the recoding of the columns, and of leaves the
-        halves of the rows), or "by folds".
+        parts of the rows), or "by folds".
         """
         import xarray as xr
 

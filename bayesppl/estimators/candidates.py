@@ -113,15 +113,14 @@ def _of_columns(columns: tuple[Column, ...], table: Table) -> Iterator[Candidate
     """The built-in candidates, those left out for which the columns give no reason."""
     has_numbers = any(column.is_number for column in columns)
     may_be_skewed = any(column.is_number and not column.levels for column in columns)
-    has_gaps = any(column.has_gaps for column in columns)
     by_kind = Recoding("number", "code").adopt(columns)
     filled = Recoding("filled", "indicators", few="filled").adopt(columns)
     coded = Recoding("filled", "code_filled", few="filled").adopt(columns)
-    binned = Recoding("bin", "code_of_gap").adopt(columns)
     steps = Recoding("steps", "indicators").adopt(columns)
     scores = Recoding("score", "indicators", few="score").adopt(columns)
     cells = Recoding("bin_filled", "code_filled").adopt(columns)
     ordered = Recoding("score", "code_filled", few="score").adopt(columns)
+    n_ordered, of_leaves = sum(ordered.widths()), Categorical(Dirichlet(0.1))
     means = Candidate("means", filled, Gaussian("tied_diag"))
     n_rows, width = len(table), sum(filled.widths())
     has_few_rows = n_rows <= min(width, _FEW_ROWS)
@@ -137,10 +136,10 @@ def _of_columns(columns: tuple[Column, ...], table: Table) -> Iterator[Candidate
         Candidate("chosen columns", by_kind, None if has_few_rows else _chosen(columns), "weights"),
         Candidate("location", coded, _location(coded)),
         Candidate("trees", cells, _trees(columns)),
-        Candidate("leaves", Leaves(ordered), Categorical(Dirichlet(0.1))),
+        Candidate("leaves", Leaves(ordered), of_leaves),
         Candidate("steps", steps, _correlated(steps, "tied") if has_numbers else None),
         Candidate("quadratic", filled, _correlated(filled, "full")),
-        Candidate("bins", binned, Categorical() if may_be_skewed or has_gaps else None),
+        Candidate("leaves, many tried", Leaves(ordered, tries_half=True), of_leaves if n_ordered > 5 else None),
         Candidate("linear, normal scores", scores, _correlated(scores, "tied") if may_be_skewed else None),
         Candidate("quadratic, normal scores", scores, _correlated(scores, "full") if may_be_skewed else None),
         Candidate("quadratic, regularised", filled, _correlated(filled, "full", "regularised")),

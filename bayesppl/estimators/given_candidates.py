@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from bayesppl.analysis.stacking import LeftOut, cross_validate, leave_out
-from bayesppl.data.leaves import Leaves
+from bayesppl.data.leaves import PARTS, Leaves
 from bayesppl.data.preprocessing import AnyRecoding, Preprocessing
 from bayesppl.data.recoding import Unrecoded
 from bayesppl.data.rows import Rows
@@ -87,4 +87,4 @@ def fit_and_leave_out(name: str, recoding: AnyRecoding, clf: Learner, rows: Rows
         return leave_out(name, recoding, fitted, recoded)
     cells = np.where(seen, np.nan, recoded.table.numeric())
     unseen = MatrixTable(recoded.table.names, cells, True, frozenset(recoded.table.names))
-    return leave_out(name, recoding, fitted, replace(recoded, table=unseen), share_of_columns=0.5)
+    return leave_out(name, recoding, fitted, replace(recoded, table=unseen), share_of_columns=1 / PARTS)

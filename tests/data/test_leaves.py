@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 from scipy.special import log_softmax, logit
 from sklearn.datasets import load_wine
 from sklearn.tree import DecisionTreeClassifier
@@ -16,23 +17,24 @@ WINE, CULTIVARS = load_wine(return_X_y=True)
 SOME = np.random.default_rng(0).permutation(len(WINE))[:60]
 
 
-def grown(codes: np.ndarray, weights: np.ndarray | None = None) -> tuple[Leaves, np.ndarray]:
-    rows = read_all(WINE[SOME], codes, weights, None)
-    leaves = Leaves(Recoding("filled", few="filled").fit(WINE[SOME]), pairs=4)
+def grown(codes: np.ndarray, tries_half: bool = False) -> tuple[Leaves, np.ndarray]:
+    rows = read_all(WINE[SOME], codes, None, None)
+    leaves = Leaves(Recoding("filled", few="filled").fit(WINE[SOME]), tries_half, divisions=3)
     return leaves, leaves.grow(rows.table, rows.codes, rows.weights)
 
 
-def test_leaves_are_those_of_trees_that_half_of_the_rows_grow() -> None:
+@pytest.mark.parametrize("tries_half", [False, True])
+def test_leaves_are_those_of_trees_that_two_thirds_of_the_rows_grow(tries_half: bool) -> None:
     X, y = WINE.astype(np.float32), CULTIVARS[SOME]
-    leaves, seen = grown(y)
+    leaves, seen = grown(y, tries_half=tries_half)
     order = np.argsort(np.cos(X[SOME].sum(1, dtype=np.float64)) @ X[SOME])
     found = np.asarray(leaves.transform(WINE).numeric())
-    assert (seen[:, ::2] != seen[:, 1::2]).all()
-    assert set(seen.sum(0)) == {30}
-    for tree, half in enumerate(seen.T):
-        expected = DecisionTreeClassifier(max_features="sqrt", random_state=tree).fit(
-            X[SOME][half][:, order], y[half]
-        )
+    assert (seen.reshape(len(seen), 3, 3).sum(2) == 2).all()  # all but one of the trees of a division
+    assert set(seen.sum(0)) == {40}
+    n_tried = 6 if tries_half else 3  # of thirteen columns
+    for tree, own in enumerate(seen.T):
+        expected = DecisionTreeClassifier(max_features=n_tried, random_state=tree)
+        expected.fit(X[SOME][own][:, order], y[own])
         np.testing.assert_array_equal(found[:, tree] - leaves.roots_[tree], expected.apply(X[:, order]))
 
 
@@ -61,7 +63,7 @@ def test_rows_are_left_out_as_if_they_were_not_there() -> None:
     """By the shares of the other rows of each class in the cells of trees that have not seen the row."""
     y, alpha = CULTIVARS[SOME], 0.1
     rows = read_all(WINE[SOME], y, None, None)
-    recoding = Leaves(Recoding("filled", few="filled").fit(WINE[SOME]), pairs=4)
+    recoding = Leaves(Recoding("filled", few="filled").fit(WINE[SOME]), divisions=3)
     model = bp.GenerativeClassifier(bp.Categorical(bp.Dirichlet(alpha)))
     found = fit_and_leave_out("leaves", recoding, model, rows)
     cells, seen = np.asarray(recoding.transform(WINE[SOME]).numeric()), grown(y)[1]
@@ -76,8 +78,8 @@ def test_rows_are_left_out_as_if_they_were_not_there() -> None:
                 own = cells[rest & (y == k), tree]
                 share = ((own == cells[row, tree]).sum() + alpha) / (len(own) + alpha * n_cells)
                 log_density[row, k] += np.log(share)
-    # a new row is seen by twice as many trees
-    expected = log_softmax(log_density / (found.member.temperature / 2) + weights, axis=1)
+    # a new row is seen by three times as many trees
+    expected = log_softmax(log_density / (found.member.temperature / 3) + weights, axis=1)
     np.testing.assert_allclose(found.log_proba, expected, rtol=1e-9)
 
 
@@ -87,7 +89,7 @@ def test_neither_order_nor_weights_in_place_of_repetitions_matter() -> None:
 
     def trees(some: np.ndarray, weights: np.ndarray | None = None) -> Leaves:
         rows = read_all(WINE[SOME][some], CULTIVARS[SOME][some], weights, None)
-        leaves = Leaves(Recoding("filled", few="filled").fit(WINE[SOME]), pairs=4)
+        leaves = Leaves(Recoding("filled", few="filled").fit(WINE[SOME]), divisions=3)
         leaves.grow(rows.table, rows.codes, rows.weights)
         return leaves
 
@@ -117,7 +119,7 @@ def test_a_row_of_weight_zero_is_no_row() -> None:
     weights = np.zeros(len(WINE))
     weights[SOME] = 1.0
     few, all_rows = (read_all(WINE[at], CULTIVARS[at], weights[at], None) for at in (np.sort(SOME), slice(None)))
-    grown = [Leaves(Recoding("filled", few="filled").fit(WINE[SOME]), pairs=4) for _ in range(2)]
+    grown = [Leaves(Recoding("filled", few="filled").fit(WINE[SOME]), divisions=3) for _ in range(2)]
     for leaves, rows in zip(grown, (few, all_rows), strict=True):
         leaves.grow(rows.table, rows.codes, rows.weights)
     for name in ("columns_", "thresholds_", "children_", "roots_", "stand_ins_"):
