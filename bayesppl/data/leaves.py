@@ -107,7 +107,7 @@ class Leaves(RecodedFirst):
             is_leaf = found.children_left < 0
             places = np.arange(found.node_count)
             children = np.where(is_leaf, places, [found.children_left, found.children_right]) + roots[-1]
-            nodes.append(np.vstack([np.where(is_leaf, 0, order[found.feature]), found.threshold, children]))
+            nodes.append(np.vstack([order[np.where(is_leaf, 0, found.feature)], found.threshold, children]))
             roots.append(roots[-1] + found.node_count)
         columns, self.thresholds_, *first_and_second = np.hstack(nodes)
         self.columns_, self.children_ = columns.astype(np.intp), np.array(first_and_second, dtype=np.intp)

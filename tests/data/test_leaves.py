@@ -38,6 +38,17 @@ def test_leaves_are_those_of_trees_that_two_thirds_of_the_rows_grow(tries_half: 
         np.testing.assert_array_equal(found[:, tree] - leaves.roots_[tree], expected.apply(X[:, order]))
 
 
+def test_one_column_is_enough() -> None:
+    X = np.linspace(0, 1, 60)[:, None]
+    y = (X[:, 0] > 0.3) & (X[:, 0] < 0.6)
+    rows = read_all(X, y, None, None)
+    leaves = Leaves(Recoding("filled", few="filled").fit(X), tries_half=True, divisions=3)
+    seen = leaves.grow(rows.table, rows.codes, rows.weights)
+    cells = np.asarray(leaves.transform(X).numeric())
+    for column, own in zip(cells.T, seen.T, strict=True):  # a leaf is of one class among the rows that grew it
+        assert all(len(set(y[own & (column == leaf)])) == 1 for leaf in set(column[own]))
+
+
 def test_a_label_changes_no_tree_that_has_not_seen_it() -> None:
     y = CULTIVARS[SOME].copy()
     leaves, seen = grown(y)
