@@ -31,7 +31,6 @@ from scipy.sparse import csr_array
 from bayesppl.analysis.draws import log_joint_of_blocks, number_of_draws
 from bayesppl.analysis.evidence_shares import MOST_NUMBERS, Odds, SeenRows, Shares, lots, shares_of_units
 from bayesppl.analysis.parameters import PROB, coord, tails
-from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.columns import beyond_floats, missing
 from bayesppl.data.names import listed
@@ -238,8 +237,7 @@ def gaps_of(values: Array, counts: Array) -> Array:
 
 
 def _by_rule(fitted: Fitted, rule: RuleName | None, made: Callable[[Array], Table], cells: Array) -> Array:
-    found = fitted.map_log_joint(made(cells), lambda log_joint, _: log_joint, rule, evaluate=LogDensity.kernel)
-    return found[None]
+    return fitted.log_labels(made(cells), rule, without_shared=True)[None]
 
 
 def cells_in_words(

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import ClassWeights, class_weights_in_use
 from bayesppl.model.fitted import Fitted
@@ -50,7 +49,7 @@ def probabilities(
         impossible.append(count)
         return values if finish is None else finish(values)
 
-    found = fitted.map_log_joint(X, normalise_range, rule, evaluate=LogDensity.kernel, n_jobs=n_jobs)
+    found = fitted.log_labels(X, rule, normalise_range, without_shared=True, n_jobs=n_jobs)
     warn_of_impossible_rows(sum(impossible), len(found))
     return found
 

@@ -83,7 +83,7 @@ def estimate_class_weights(
     bounds = tails(prob)
     whole("draws", draws, 1)
     ones = np.ones(len(fitted.classes))
-    log_density = fitted.map_log_joint(X, lambda log_joint, old: exchange_weights(log_joint, old, ones), rule)
+    log_density = fitted.log_labels(X, rule, lambda log_joint, old: exchange_weights(log_joint, old, ones))
     log_density = log_density[~np.isneginf(log_density).all(1)]  # an impossible row is no evidence of its class
     concentration = prior.sized(ones.shape).concentration
     if not len(log_density):

@@ -134,6 +134,13 @@ def paired_difference(values: Array, reference: Array) -> tuple[float, float]:
     return float(difference.mean()), float(difference.std(ddof=1) / np.sqrt(len(difference)))
 
 
+def standard_error_of_sum(values: Array) -> float:
+    """Estimate the standard error of a sum over rows; nan for one row, or where a score is -inf."""
+    if len(values) < 2 or not np.isfinite(values).all():
+        return float("nan")
+    return float(np.sqrt(len(values) * values.var(ddof=1)))
+
+
 def bootstrap_calibration_errors(
     gaps: Sequence[csr_array], rng: np.random.Generator, replicates: int = 1000
 ) -> Array:

@@ -35,7 +35,8 @@ from bayesppl.analysis.explanation import (
 from bayesppl.analysis.parameters import PROB, tails
 from bayesppl.analysis.sampling import sample
 from bayesppl.analysis.uncertainty import draw_members
-from bayesppl.conjugate.tree_dirichlet import TreeDirichlet, log_predictive_of_seen
+from bayesppl.conjugate.tree_densities import log_predictive_of_seen
+from bayesppl.conjugate.tree_dirichlet import TreeDirichlet
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.curves import Curves
 from bayesppl.data.leaves import Leaves

@@ -37,7 +37,8 @@ from bayesppl.conjugate.outcomes import (
     outcomes_leave_one_out,
     outcomes_log_predictive,
 )
-from bayesppl.conjugate.tree_dirichlet import TreeDirichlet, trees_leave_one_out, trees_log_predictive
+from bayesppl.conjugate.tree_densities import trees_leave_one_out, trees_log_predictive
+from bayesppl.conjugate.tree_dirichlet import TreeDirichlet
 from bayesppl.conjugate.words import Words, words_leave_one_out, words_log_predictive
 from bayesppl.kernels.arrays import Array
 

@@ -28,27 +28,40 @@ class LogDensity:
         The whole log density, from encoded rows to (..., n_rows, n_classes).
     kernel : callable, optional
         The same, up to a term that all classes of a row share, where that is cheaper.
+
+    Attributes
+    ----------
+    evaluate, kernel : callable
     """
 
     def __init__(self, evaluate: Evaluate, kernel: Evaluate | None = None) -> None:
-        self._evaluate = evaluate
-        self._kernel = evaluate if kernel is None else kernel
+        self.evaluate = evaluate
+        self.kernel = evaluate if kernel is None else kernel
 
     def __call__(self, X: Any) -> Array:
         """log p(x | y = k) of encoded rows: (..., n_rows, n_classes)."""
-        return self._evaluate(X)
-
-    def kernel(self, X: Any) -> Array:
-        """Return log p(x | y = k) up to a term all classes share: (..., n_rows, n_classes)."""
-        return self._kernel(X)
+        return self.evaluate(X)
 
     def map(self, change: Callable[[Evaluate], Evaluate]) -> LogDensity:
         """The density that follows when a change is made to the whole density and to its kernel alike."""
-        return LogDensity(change(self._evaluate), change(self._kernel))
+        return LogDensity(change(self.evaluate), change(self.kernel))
 
     def of(self, rows: Callable[[Any], Any]) -> LogDensity:
         """The density of whatever ``rows`` turns into encoded rows."""
-        return LogDensity(lambda X: self(rows(X)), lambda X: self.kernel(rows(X)))
+        return LogDensity(lambda X: self.evaluate(rows(X)), lambda X: self.kernel(rows(X)))
+
+    def plus(self, term: Array) -> LogDensity:
+        """The density times a factor that does not depend on the rows, by its logarithm: (..., 1, n_classes)."""
+
+        def with_term(evaluate: Evaluate) -> Evaluate:
+            def log_density(X: Any) -> Array:
+                out = evaluate(X)
+                out += term
+                return out
+
+            return log_density
+
+        return self.map(with_term)
 
 
 def on_first_use(make: Callable[[], Evaluate]) -> Evaluate:

@@ -8,6 +8,7 @@ from bayesppl.estimators.discriminant_analysis import (
     QuadraticDiscriminantAnalysis,
 )
 from bayesppl.estimators.generative import GenerativeClassifier
+from bayesppl.estimators.mixed_nb import MixedNB, TreeNB
 from bayesppl.estimators.naive_bayes import (
     BernoulliNB,
     BinomialNB,
@@ -15,11 +16,9 @@ from bayesppl.estimators.naive_bayes import (
     DirichletMultinomialNB,
     GaussianNB,
     JointCategoricalNB,
-    MixedNB,
     MultinomialNB,
     PoissonNB,
 )
-from bayesppl.estimators.tree_nb import TreeNB
 
 __all__ = [
     "AutoClassifier",

@@ -12,6 +12,7 @@ from bayesppl.estimators.discriminant_analysis import (
     QuadraticDiscriminantAnalysis,
 )
 from bayesppl.estimators.generative import GenerativeClassifier
+from bayesppl.estimators.mixed_nb import MixedNB, TreeNB
 from bayesppl.estimators.naive_bayes import (
     BernoulliNB,
     BinomialNB,
@@ -19,12 +20,10 @@ from bayesppl.estimators.naive_bayes import (
     DirichletMultinomialNB,
     GaussianNB,
     JointCategoricalNB,
-    MixedNB,
     MultinomialNB,
     PoissonNB,
 )
 from bayesppl.estimators.pymc_classifier import PyMCClassifier
-from bayesppl.estimators.tree_nb import TreeNB
 from bayesppl.files.saving import cannot_build, read
 from bayesppl.model.kept_draws import KeptDraws
 

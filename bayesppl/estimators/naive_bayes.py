@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.analysis.evidence import column_choice
 from bayesppl.conjugate import Beta, Dirichlet, Gamma, NormalInverseGamma
 from bayesppl.errors import warn
 from bayesppl.estimators.learner import Learner
@@ -22,18 +21,14 @@ from bayesppl.families import (
     JointCategorical,
     Multinomial,
     Poisson,
-    Product,
 )
-from bayesppl.families.choosing.infer_families import Integers
-from bayesppl.families.composite import Blocks
 from bayesppl.families.find_levels import Levels
 from bayesppl.families.levels import Unseen
-from bayesppl.families.product import Pick
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.learned import Learned
 
 if TYPE_CHECKING:
-    import xarray as xr
+    pass
 
 
 # Most different numbers that somebody may mean as levels, however few the rows.
@@ -177,59 +172,6 @@ class DirichletMultinomialNB(Learner):
 
     def declare_family(self) -> Family:
         return DirichletMultinomial(self.probability, self.concentration)
-
-
-@dataclass(eq=False, repr=False)
-class MixedNB(Learner):
-    """Blocks of columns of different kinds, independent given the class.
-
-    Parameters
-    ----------
-    blocks : mapping of str to (columns, family), optional
-        Picked from the dtypes of the columns by default. See :class:`bayesppl.Product`.
-    integers : {"gaussian", "poisson", "categorical"} or mapping of columns to these, optional
-        What integer columns are, all of them or each by name, where the blocks are picked from dtypes.
-    columns : {"dtype", "evidence", "blocks"}
-        Whether the density of each column is picked from its dtype, is the one of the highest evidence on the
-        training rows, or is shared with other columns where these depend on each other by that evidence.
-    class_weights, inference, rule, classes, n_jobs, calibration, tuning
-        See :class:`GenerativeClassifier`.
-
-    Attributes
-    ----------
-    families_ : dict of str to (columns, family)
-        The blocks of the fit.
-    columns_ : xarray.Dataset
-        With ``columns="evidence"``: what was tried for each column, what was chosen, and by how much.
-
-    Examples
-    --------
-    >>> import bayesppl as bp
-    >>> import pandas as pd
-    >>> X = pd.DataFrame({"length": [1.0, 1.2, 3.1, None], "island": ["a", "a", "b", "b"]})
-    >>> clf = bp.MixedNB().fit(X, list("uuvv"))
-    >>> {block: columns for block, (columns, family) in clf.families_.items()}
-    {'gaussian': ('length',), 'categorical': ('island',)}
-    >>> clf.predict(X).tolist()
-    ['u', 'u', 'v', 'v']
-    """
-
-    blocks: Blocks | None = None
-    integers: Integers | None = None
-    columns: Pick = "dtype"
-
-    @property
-    def columns_(self) -> xr.Dataset:
-        """The densities that were tried for each column: log evidence, choice and margin."""
-        return column_choice(cast(Product, self.fitted_.model.family).choice)
-
-    @property
-    def families_(self) -> Blocks:
-        """The blocks of the fit: name → (columns, family)."""
-        return dict(cast(Product, self.fitted_.model.family).blocks or {})
-
-    def declare_family(self) -> Family:
-        return Product(self.blocks, self.integers, self.columns)
 
 
 @dataclass(eq=False, repr=False)

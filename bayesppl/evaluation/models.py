@@ -10,8 +10,8 @@ from scipy.special import softmax
 from sklearn.base import clone
 
 from bayesppl.analysis.evidence import prior_depends_on_data
-from bayesppl.analysis.leave_one_out import standard_error_of_sum
 from bayesppl.analysis.parameters import coord
+from bayesppl.analysis.scores import standard_error_of_sum
 from bayesppl.data.arguments import by_name
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.estimators.classifier import BayesClassifier

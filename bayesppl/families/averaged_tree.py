@@ -23,7 +23,8 @@ from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.outcomes import Outcomes
 from bayesppl.conjugate.statistics import Counts
-from bayesppl.conjugate.tree_dirichlet import TreeDirichlet, layout_of, refuse_pymc, trees_log_likelihood
+from bayesppl.conjugate.tree_densities import trees_log_likelihood
+from bayesppl.conjugate.tree_dirichlet import TreeDirichlet, layout_of, refuse_pymc
 from bayesppl.data.arguments import by_name, one_of
 from bayesppl.data.table import Table
 from bayesppl.errors import UndefinedEstimateError

@@ -136,12 +136,11 @@ class Mixture(Family):
 
     def over_components(self, density: LogDensity, weights: Array) -> LogDensity:
         """The density of classes, from that of components and their weights (..., n_components)."""
-        log_weights = logarithm(weights)[..., None, :]
 
         def summed(evaluate: Evaluate) -> Evaluate:
-            return lambda X: np.asarray(logsumexp(self._by_class(evaluate(X) + log_weights), axis=-1))
+            return lambda X: np.asarray(logsumexp(self._by_class(evaluate(X)), axis=-1))
 
-        return density.map(summed)
+        return density.plus(logarithm(weights)[..., None, :]).map(summed)
 
     def shares(self, theta: Theta | None, X: Any) -> Array:
         """Probabilities of the components of every class, given the row: (n_rows, n_classes, components)."""

@@ -86,7 +86,7 @@ class Transformed(Wrapping):
             out = density(rows)
             return out + self.log_base(X, rows).sum(1, keepdims=True) if self.has_base else out
 
-        return LogDensity(log_density, lambda X: density.kernel(self.transform(X)))
+        return LogDensity(log_density, density.of(self.transform).kernel)
 
     @final
     def simulate(

@@ -11,7 +11,7 @@ import numpy as np
 from bayesppl.conjugate import Conjugate, Dirichlet, Fixed, Joint
 from bayesppl.conjugate.conjugate import ShapeError
 from bayesppl.conjugate.declared_priors import is_declaration
-from bayesppl.conjugate.log_density import Evaluate, LogDensity
+from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
 from bayesppl.conjugate.statistics import Counts, JointStatistics, Statistics
@@ -186,12 +186,12 @@ class GenerativeModel:
 
     def log_joint(self, theta: Theta) -> LogDensity:
         """log p(y = k, x | θ) as a function of encoded rows x; draw axes lead."""
-        return _weighted(self.family.log_likelihood(theta), theta[CLASS_WEIGHTS])
+        return self.family.log_likelihood(theta).plus(logarithm(theta[CLASS_WEIGHTS])[..., None, :])
 
     def log_joint_predictive(self, posterior: Joint) -> LogDensity:
         """log of E[π_k] p(x | y = k, data), all parameters integrated out, as a function of encoded rows x."""
         weights = posterior.parts[CLASS_WEIGHTS].mean()[CLASS_WEIGHTS]
-        return _weighted(closed_forms.log_predictive(self.family, posterior.parts["features"]), weights)
+        return closed_forms.log_predictive(self.family, posterior.parts["features"]).plus(logarithm(weights))
 
     def log_evidence(self, prior: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
         """log p(X, y) by its parts: the labels under ``"class_weights"``, then every block of columns."""
@@ -204,21 +204,6 @@ def _with_labels(features: Statistics, responsibilities: Responsibilities) -> Jo
     """Statistics of the features, and those of the labels beside them."""
     labels = Counts(class_counts(responsibilities), np.zeros(()))
     return JointStatistics({CLASS_WEIGHTS: labels, "features": features}, responsibilities.shape[0])
-
-
-def _weighted(log_density: LogDensity, weights: Array) -> LogDensity:
-    """The joint of label and features, from the density of the features and the class weights (..., n_classes)."""
-    log_weights = logarithm(weights)[..., None, :]
-
-    def weighted(evaluate: Evaluate) -> Evaluate:
-        def log_joint(X: Any) -> Array:
-            out = evaluate(X)
-            out += log_weights
-            return out
-
-        return log_joint
-
-    return log_density.map(weighted)
 
 
 def resolve_class_weights(

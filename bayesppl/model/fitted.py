@@ -131,40 +131,38 @@ class Fitted:
     def log_joint(self, X: Any, rule: RuleName | None = None, *, n_jobs: int | None = None) -> Array:
         """log p(y = k, x) of the model, without its calibration, for every row and class: (n_rows, n_classes)."""
         uncalibrated = self if self.calibration is None else replace(self, calibration=None)
-        return uncalibrated.map_log_joint(X, _unfinished, rule, n_jobs=n_jobs)
+        return uncalibrated.log_labels(X, rule, n_jobs=n_jobs)
 
-    def log_labels(self, X: Any, rule: RuleName | None = None) -> Array:
-        """log p(y = k | x), up to a term that all classes of a row share: (n_rows, n_classes).
-
-        The joint log density of label and features, but for a calibration.
-        """
-        return self.map_log_joint(X, _unfinished, rule)
-
-    def map_log_joint(
+    def log_labels(
         self,
         X: Any,
-        finish: Callable[[Array, Array], Array],
         rule: RuleName | None = None,
+        finish: Callable[[Array, Array], Array] | None = None,
         *,
-        evaluate: Callable[[LogDensity, Any], Array] = LogDensity.__call__,
+        without_shared: bool = False,
         n_jobs: int | None = None,
     ) -> Array:
-        """Apply ``finish`` to calibrated log p(y = k, x), a range of rows at a time.
+        """log p(y = k | x), up to a term that all classes of a row share: (n_rows, n_classes).
+
+        The joint log density of label and features, but for a calibration; or what ``finish`` makes of it, a range
+        of rows at a time.
 
         Parameters
         ----------
-        finish : callable
+        finish : callable, optional
             From log p(y = k, x) of some rows, (n_some_rows, n_classes), which it may overwrite, and the class
             weights of the rule, (n_classes,), to an array (n_some_rows, ...).
-        evaluate : callable
-            Of a log density at encoded rows; ``LogDensity.kernel`` leaves out what all classes of a row share.
+        without_shared : bool
+            Leave out what all classes of a row share, where that is cheaper.
         """
         scorer = self.posterior.scorer(self.rule if rule is None else rule)
         log_joint, weights = self.calibrated(*scorer), scorer.class_weights
+        evaluate = log_joint.kernel if without_shared else log_joint.evaluate
         table, encode = self.columns.align(X), self.model.family.bound.encode
 
         def score(part: Table) -> Array:
-            return finish(evaluate(log_joint, encode(part)), weights)
+            found = evaluate(encode(part))
+            return found if finish is None else finish(found, weights)
 
         def work(rows: slice) -> Array:
             return read_range(table, rows, score)
@@ -179,7 +177,3 @@ class Fitted:
         for rows, part in zip(others, in_order(work, others, n_jobs), strict=True):
             out[rows] = part
         return out
-
-
-def _unfinished(log_joint: Array, class_weights: Array) -> Array:
-    return log_joint

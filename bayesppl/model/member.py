@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.data.preprocessing import AnyRecoding
 from bayesppl.data.recoding import Unrecoded
 from bayesppl.data.table import Table
@@ -62,7 +61,7 @@ class Member:
     def log_proba_of_recoded(self, rows: Table) -> Array:
         """log p(y = k | x), tempered, of rows that are recoded already: (n_rows, n_classes)."""
         with self.skipping_unseen():
-            return self.fitted.map_log_joint(rows, log_probabilities, "predictive", evaluate=LogDensity.kernel)
+            return self.fitted.log_labels(rows, "predictive", log_probabilities, without_shared=True)
 
     def encode(self, table: Table) -> Any:
         """Rows as the model takes them."""

@@ -14,7 +14,7 @@ from bayesppl.plots.style import axes_or_new, colour, drawn_name, drawn_names
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bayesppl.estimators.tree_nb import TreeNB
+    from bayesppl.estimators.mixed_nb import TreeNB
 
 # edges that are less probable are not drawn
 _LEAST = 0.01

@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from bayesppl.analysis.scores import hits, log_scores
 from bayesppl.data.labels import encode_labels
 from bayesppl.estimators.discriminant_analysis import LinearDiscriminantAnalysis, LocationModel
-from bayesppl.estimators.naive_bayes import MixedNB
+from bayesppl.estimators.mixed_nb import MixedNB
 from bayesppl.kernels.arrays import Array
 from bayesppl.reproduce.panel import DataSet, average, difference, log_proba_of_rival
 
