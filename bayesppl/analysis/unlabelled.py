@@ -16,18 +16,20 @@ averaged over the rows; and it is one at least.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayesppl.analysis.calibration import learn
+from bayesppl.analysis.left_out_draws import joints_of_draws
 from bayesppl.analysis.left_out_joints import density_of
 from bayesppl.analysis.parameters import tails
 from bayesppl.analysis.scores import log_scores
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
-from bayesppl.errors import UnlabelledWarning, warn
+from bayesppl.errors import ConvergenceWarning, UnlabelledWarning, warn
 from bayesppl.inference.em import EM
 from bayesppl.inference.missing_labels import MISSINGNESS
 from bayesppl.inference.unknown_classes import incomplete
@@ -36,6 +38,7 @@ from bayesppl.model.calibration import Calibration
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities, powered
+from bayesppl.model.posterior import Posterior
 from bayesppl.model.training_rows import encoded
 from bayesppl.model.unlabelled import UnlabelledGain
 
@@ -79,23 +82,9 @@ def weigh(model: GenerativeModel, known: JointStatistics, rows: Rows, weight: fl
     partly = replace(partly, places=partly.places[some], weights=share * partly.weights[some])
     rows = replace(rows.counted(), partly=partly)
     weights = np.asarray(WEIGHTS if weight is None else (0.0, weight))
-    groups, own = _groups(len(rows)), (np.arange(len(rows)), rows.codes)
-    scores: list[Array] = []
-    calibrations: list[Calibration] = []
-    for choice in weights.tolist():
-        log_joint, class_weights = _left_out(model, known, rows, choice, groups)
-        others = log_joint.copy()
-        others[own] = -np.inf
-        twice, codes = np.tile(class_weights, (2, 1)), np.concatenate([rows.codes, others.argmax(1)])
-        log_weights = logarithm(twice)
-        succession = np.concatenate([rows.weights, rows.weights / rows.weights.sum()])
-        learned = learn(density_of(np.tile(log_joint, (2, 1)), log_weights), log_weights, codes, succession)
-        if learned.temperature < 1:  # a few rows do not show that densities may be taken for more than they say
-            learned = replace(learned, temperature=1.0, log_score=learned.log_score_uncalibrated)
-        calibrations.append(learned)
-        tempered = powered([(1 / learned.temperature, log_joint)], class_weights)
-        scores.append(log_scores(log_probabilities(tempered, class_weights), rows.codes))
-    gains = [UnlabelledGain.of(weights, calibrations, scores, rows.weights, at) for at in range(len(weights))]
+    groups = _groups(len(rows))
+    scored = [_scored(rows, *_left_out(model, known, rows, choice, groups)) for choice in weights.tolist()]
+    gains = [UnlabelledGain.of(weights, scored, rows.weights, at) for at in range(len(weights))]
     best = max(gains, key=lambda gain: gain.gain - gain.standard_error)
     sure = best.gain > max(best.standard_error, _CHANCE / rows.weights.sum())
     found = gains[-1] if weight is not None else best if sure else gains[0]
@@ -106,6 +95,55 @@ def weigh(model: GenerativeModel, known: JointStatistics, rows: Rows, weight: fl
             UnlabelledWarning,
         )
     return found
+
+
+def judge(model: GenerativeModel, known: JointStatistics, rows: Rows, posterior: Posterior) -> UnlabelledGain:
+    """Score draws that take labels to be missing for a reason, against the labelled rows alone.
+
+    A labelled row is left out by the importance weights of the draws; that it has a label at all is kept.
+
+    Parameters
+    ----------
+    model : GenerativeModel
+    known : JointStatistics
+        Of the labelled rows.
+    rows : Rows
+    posterior : Posterior
+        Known by draws.
+
+    Warns
+    -----
+    UnlabelledWarning
+        Where the labelled rows alone predict better.
+    """
+    rows = rows.counted()
+    with warnings.catch_warnings():  # a few rows without good weights tell the others' worth nevertheless
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        joints, _ = joints_of_draws(posterior, encoded(model.family, rows.table), rows.codes, rows.weights, 0)
+    alone = _left_out(model, known, rows, 0.0, _groups(len(rows)))
+    scored = [_scored(rows, *alone), _scored(rows, joints.without, joints.class_weights)]
+    found = UnlabelledGain.of(np.asarray([0.0, 1.0]), scored, rows.weights, 1)
+    if found.hurts:
+        warn(
+            f"that labels are missing for a reason makes the predictions of labelled rows worse: {found}. Use "
+            "unlabelled='learn' or 'drop', or a density that fits better",
+            UnlabelledWarning,
+        )
+    return found
+
+
+def _scored(rows: Rows, log_joint: Array, class_weights: Array) -> tuple[Calibration, Array]:
+    """The temperature learned from rows left out, and their log scores at it."""
+    others = log_joint.copy()
+    others[np.arange(len(rows)), rows.codes] = -np.inf
+    twice, codes = np.tile(class_weights, (2, 1)), np.concatenate([rows.codes, others.argmax(1)])
+    log_weights = logarithm(twice)
+    succession = np.concatenate([rows.weights, rows.weights / rows.weights.sum()])
+    learned = learn(density_of(np.tile(log_joint, (2, 1)), log_weights), log_weights, codes, succession)
+    if learned.temperature < 1:  # a few rows do not show that densities may be taken for more than they say
+        learned = replace(learned, temperature=1.0, log_score=learned.log_score_uncalibrated)
+    tempered = powered([(1 / learned.temperature, log_joint)], class_weights)
+    return learned, log_scores(log_probabilities(tempered, class_weights), rows.codes)
 
 
 def _groups(n_rows: int) -> Array:
@@ -198,7 +236,7 @@ def label_missingness(fitted: Fitted, prob: float = 0.89) -> xr.Dataset:
     if MISSINGNESS not in posterior.about_draws.hyper_dims:
         raise ValueError(
             "this fit has taken labels to be missing at random: fit with unlabelled='informative' and "
-            "inference='gibbs'"
+            "inference='nuts'"
         )
     draws = posterior.draws(1, 2000, np.random.default_rng(0))[MISSINGNESS][0]
     lower, upper = np.quantile(draws, tails(prob), axis=0)

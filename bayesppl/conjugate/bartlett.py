@@ -13,12 +13,11 @@ independent standard normals W.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from bayesppl.conjugate.covariance_graphs import Spread, by_bartlett, columns_of, observe, times_transposed
+from bayesppl.conjugate.covariance_graphs import Spread, by_bartlett, columns_of, times_transposed
 from bayesppl.conjugate.declared_priors import Dims, named
 from bayesppl.kernels.arrays import LOG_2PI
 
@@ -31,7 +30,7 @@ def declare(prior: Any, dims: Dims, prefix: str) -> dict[str, Any]:
     return {
         "mean": pm.Deterministic(var=mean, **named(dims, prefix, "mean")),
         "covariance": pm.Deterministic(var=spread.covariance, **named(dims, prefix, "covariance")),
-        "observe": partial(observe, mean, spread, prefix),
+        "spread": spread,
     }
 
 
@@ -46,12 +45,11 @@ def declare_regression(prior: Any, dims: Dims, prefix: str) -> dict[str, Any]:
     rotated = (inverse[..., :, :, None] * whitened[..., None, :, :]).sum(-2)
     effect = prior.effect + (rotated[..., :, None, :] * spread.root[..., None, :, :]).sum(-1)
     mean = mean_at_centre - (prior.centre[..., None] * effect).sum(-2)
-    given = {"effect": effect, "n_predictors": prior.centre.shape[1]}
     return {
         "mean": pm.Deterministic(var=mean, **named(dims, prefix, "mean")),
         "effect": pm.Deterministic(var=effect, **effect_named),
         "covariance": pm.Deterministic(var=spread.covariance, **named(dims, prefix, "covariance")),
-        "observe": partial(observe, mean, spread, prefix, **given),
+        "spread": spread,
     }
 
 

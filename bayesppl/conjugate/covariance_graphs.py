@@ -6,13 +6,13 @@ classes together, with elementwise operations only.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayesppl.conjugate.moments import Moments
-from bayesppl.kernels.arrays import LOG_2PI, Array
+from bayesppl.kernels.arrays import LOG_2PI, Array, log_determinants
 
 
 class Spread(NamedTuple):
@@ -37,6 +37,19 @@ class Spread(NamedTuple):
     def covariance(self) -> Any:
         """The covariances, by elementwise products."""
         return (self.root[..., :, None, :] * self.root[..., None, :, :]).sum(-1)
+
+
+def by_covariance(covariance: Array) -> Spread:
+    """Covariances that are known."""
+    import pytensor.tensor as pt
+
+    root = np.linalg.cholesky(covariance)
+    unroot = np.linalg.inv(root)
+
+    def whiten(*parts: Any) -> Any:
+        return (unroot[..., :, :, None] * pt.concatenate(parts, axis=-1)[..., None, :, :]).sum(-2)
+
+    return Spread(root, log_determinants(covariance), whiten)
 
 
 def by_partials(sd: Any, partials: Any) -> Spread:
@@ -80,31 +93,28 @@ def by_bartlett(psi: Array, factor: Any, chi_square: Any) -> Spread:
     return Spread(root, np.linalg.slogdet(psi)[1] - pt.log(chi_square).sum(-1), whiten)
 
 
-def observe(
-    mean: Any, spread: Spread, prefix: str, statistics: Moments, *, effect: Any = None, n_predictors: int = 0
-) -> None:
+def observe(variables: Mapping[str, Any], statistics: Moments, n_predictors: int, prefix: str) -> None:
     """Declare the likelihood of the rows through their counts, means and scatter matrices.
 
     Parameters
     ----------
-    mean : graph
-        (class, feature).
-    spread : Spread
-    prefix : str
+    variables : mapping
+        "mean" (class, feature), "spread" (a :class:`Spread`) and, where there are predictors, their "effect":
+        (class, predictor, feature), or (predictor, feature) where tied.
     statistics : Moments
         Of predictors, if there are any, and features side by side.
-    effect : graph, optional
-        Of the predictors: (class, predictor, feature), or (predictor, feature) where tied.
     n_predictors : int
+    prefix : str
     """
     import pymc as pm
     import pytensor.tensor as pt
 
-    q, n = n_predictors, statistics.count
+    q, n, spread = n_predictors, statistics.count, variables["spread"]
     values, vectors = np.linalg.eigh(statistics.scatter)
     scatter_root = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
-    within, centre = scatter_root[..., q:, :], statistics.mean[:, q:] - mean
-    if effect is not None:
+    within, centre = scatter_root[..., q:, :], statistics.mean[:, q:] - variables["mean"]
+    if q:
+        effect = variables["effect"]
         slopes = pt.swapaxes(effect, -1, -2)
         within = within - (slopes[..., :, :, None] * scatter_root[..., None, :q, :]).sum(-2)
         centre = centre - (statistics.mean[:, :q, None] * effect).sum(-2)

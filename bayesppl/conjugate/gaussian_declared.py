@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +14,6 @@ from bayesppl.conjugate.covariance_graphs import (
     by_partials,
     log_left,
     log_lengths,
-    observe,
 )
 from bayesppl.conjugate.declare import declare, require_free
 from bayesppl.conjugate.declared_priors import POSITIVE, REAL, Declared, Dims, named
@@ -104,7 +102,7 @@ class MeanAndCholesky(Declared):
         return {
             "mean": mean,
             "covariance": pm.Deterministic(var=spread.covariance, **covariance),
-            "observe": partial(observe, mean, spread, prefix),
+            "spread": spread,
         }
 
     def log_volume(self, model: Any, prefix: str) -> Any:

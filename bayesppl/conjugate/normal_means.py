@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bayesppl.conjugate.conjugate import CellBelief, Conjugate, broadcast, replace_unchecked, sum_trailing
+from bayesppl.conjugate.covariance_graphs import by_covariance
 from bayesppl.conjugate.declared_priors import Dims, named
 from bayesppl.conjugate.moments import Moments
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, log_determinants
@@ -134,15 +135,7 @@ class NormalMeanVectors(Conjugate):
         import pymc as pm
 
         mean = pm.MvNormal(**named(dims, prefix, "mean"), mu=self.location, cov=np.linalg.inv(self.precision))
-
-        def observe(statistics: Moments) -> None:
-            n, of_rows = statistics.count, np.linalg.inv(self.covariance)
-            gap = statistics.mean - mean
-            products = statistics.scatter + n[:, None, None] * gap[:, :, None] * gap[:, None, :]
-            constant = n * (log_determinants(self.covariance) + self.location.shape[1] * LOG_2PI)
-            pm.Potential(f"{prefix}x", -0.5 * (constant.sum() + (of_rows * products).sum()))
-
-        return {"mean": mean, "observe": observe}
+        return {"mean": mean, "spread": by_covariance(self.covariance)}
 
     def mean(self) -> Theta:
         return {"mean": np.asarray(self.location)}

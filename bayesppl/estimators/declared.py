@@ -15,7 +15,7 @@ from bayesppl.analysis.annotators import annotators, completed_proba
 from bayesppl.analysis.column_weights import calibrated
 from bayesppl.analysis.pymc_and_arviz import to_datatree, to_pymc
 from bayesppl.analysis.tuning import path_of, tune
-from bayesppl.analysis.unlabelled import label_missingness, unlabelled_gain, weigh
+from bayesppl.analysis.unlabelled import judge, label_missingness, unlabelled_gain, weigh
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.arguments import real
 from bayesppl.data.labels import REFUSED, Action, Unlabelled, declared_classes
@@ -109,7 +109,6 @@ class DeclaredClassifier(BayesClassifier, ABC):
                 "set_params(calibration=None)"
             )
         weight, inference = self._given_weight(), choose(self.inference)
-        require_complete_rows(rows, inference)
         are_completed = learned.completed is not None and learned.completed.any()
         learns = self.unlabelled in ("learn", "informative")
         partly = None if rows is None else rows.partly
@@ -118,6 +117,7 @@ class DeclaredClassifier(BayesClassifier, ABC):
                 "unlabelled='informative' takes the labels that are there for right, and some are in doubt here: "
                 "use unlabelled='learn', or labels without label_noise, annotations and probabilities"
             )
+        require_complete_rows(rows, inference)
         if (learns or self.label_noise is not None or are_completed) and rows is None:
             raise ValueError(
                 "rows whose label is missing or may be wrong, or that lack cells, are completed again and again, "
@@ -129,12 +129,15 @@ class DeclaredClassifier(BayesClassifier, ABC):
             if self.tuning is not None:
                 model, search = tune(model, learned.statistics, rows, as_tuning(self.tuning))
             with parallel_config(n_jobs=self.n_jobs):
-                if rows is not None and _can_be_weighed(rows):
+                are_judged = rows is not None and _can_be_judged(rows)
+                if rows is not None and are_judged and partly is not None and partly.is_unlabelled:
                     gain = weigh(model, learned.statistics, rows, weight)
                     counted = rows.with_weight_of_partly(gain.weight)
                 elif rows is not None and weight is not None and self.unlabelled == "learn":
                     counted = rows.with_weight_of_partly(weight)
                 posterior = inference.infer(model, learned.statistics, counted)
+                if rows is not None and are_judged and partly is not None and partly.is_informative:
+                    gain = judge(model, learned.statistics, rows, posterior)
         except ImproperError as reason:
             if rows is not None:
                 raise
@@ -194,9 +197,9 @@ class DeclaredClassifier(BayesClassifier, ABC):
         return tags
 
 
-def _can_be_weighed(rows: Rows) -> bool:
+def _can_be_judged(rows: Rows) -> bool:
     """Whether rows without a label stand beside labelled ones of every class, by which they can be judged."""
-    if rows.partly is None or not rows.partly.is_unlabelled or not rows.partly.weights.any():
+    if rows.partly is None or not rows.partly.weights.any():
         return False
     return len(rows.counted()) > 1 and bool(np.bincount(rows.codes, rows.weights, len(rows.classes)).all())
 
@@ -208,7 +211,14 @@ def require_complete_rows(rows: Rows | None, inference: Inference) -> None:
     ------
     NotConjugateError
     """
-    if rows is not None and rows.partly is not None and not inference.completes_rows:
+    if rows is None or rows.partly is None:
+        return
+    if rows.partly.is_informative and not inference.learns_missingness:
+        raise NotConjugateError(
+            "that labels are missing for a reason leaves no closed form given completed rows: use "
+            "inference='nuts', or unlabelled='learn', which takes them to be missing at random given the features"
+        )
+    if not rows.partly.is_informative and not inference.completes_rows:
         raise NotConjugateError(
             f"{len(rows.partly)} rows have no label, or one in doubt, so that the posterior has no closed form: "
             "inference='gibbs' draws from it, inference='em' finds its mode"

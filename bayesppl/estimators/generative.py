@@ -45,7 +45,7 @@ class GenerativeClassifier(Learner):
     unlabelled : {"refuse", "drop", "learn", "informative"}
         What becomes of rows whose label is None, NaN, NA or NaT: they are refused, left out, or learned from, by
         inference="gibbs" or "em". Where no row of a class has a label, declare it by ``classes``.
-        ``"informative"`` learns also from which labels are missing, by inference="gibbs": the probability that one
+        ``"informative"`` learns also from which labels are missing, by inference="nuts": the probability that one
         is depends on how clear the class of the row is; see :meth:`label_missingness`.
     unlabelled_label : optional
         A label that marks such rows too, such as -1, and votes of annotators that were not given.

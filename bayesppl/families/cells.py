@@ -180,11 +180,17 @@ class CellFamily(OfColumns, ConjugateFamily):
     @final
     def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
         import pymc as pm
-        import pytensor.tensor as pt
 
         first, second, log_base = statistics.values()
+        pm.Potential(f"{prefix}x", (self.log_terms(variables, first, second) + log_base).sum())
+
+    @final
+    def log_terms(self, variables: dict[str, Any], first: Any, second: Any) -> Any:
+        """log p(x | y = k) of cells by their statistics but for log h, as a graph."""
+        import pytensor.tensor as pt
+
         factors = self.pair.natural(variables, pt)
-        pm.Potential(f"{prefix}x", (first * factors[0] + second * factors[1] + log_base).sum())
+        return first * factors[0] + second * factors[1]
 
     @property
     def _given(self) -> Any:

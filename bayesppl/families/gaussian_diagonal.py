@@ -72,11 +72,18 @@ class IndependentNormals(OfColumns, ConjugateFamily):
     @final
     def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
         import pymc as pm
+
+        terms = self.log_terms(variables, statistics.count, statistics.mean, statistics.scatter)
+        pm.Potential(f"{prefix}x", terms.sum())
+
+    @final
+    def log_terms(self, variables: dict[str, Any], n: Array, mean: Array, scatter: Array) -> Any:
+        """log p(x | y = k) of n cells with this mean and sum of squares about it, as a graph."""
         import pytensor.tensor as pt
 
-        n, variance = statistics.count, self.variances(variables)
-        squares = statistics.scatter + n * (statistics.mean - variables["mean"]) ** 2
-        pm.Potential(f"{prefix}x", (-0.5 * (n * (LOG_2PI + pt.log(variance)) + squares / variance)).sum())
+        variance = self.variances(variables)
+        squares = scatter + n * (mean - variables["mean"]) ** 2
+        return -0.5 * (n * (LOG_2PI + pt.log(variance)) + squares / variance)
 
 
 @dataclass(frozen=True, eq=False)

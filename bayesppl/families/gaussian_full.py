@@ -23,6 +23,7 @@ import numpy as np
 from bayesppl.conjugate import NormalInverseWishart
 from bayesppl.conjugate.conjugate import choose_prior
 from bayesppl.conjugate.correlated_normals import log_density_of_vectors
+from bayesppl.conjugate.covariance_graphs import observe
 from bayesppl.conjugate.gaussian_declared import MeanAndCholesky
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.moments import Moments, NumberRows
@@ -125,7 +126,7 @@ class CorrelatedNormals(OfColumns, ConjugateFamily):
 
     @final
     def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
-        variables["observe"](statistics)
+        observe(variables, statistics, len(self.predictors), prefix)
 
 
 @dataclass(frozen=True, eq=False)

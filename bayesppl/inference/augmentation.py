@@ -23,7 +23,6 @@ import numpy as np
 
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
-from bayesppl.inference.missing_labels import Missingness
 from bayesppl.kernels.arrays import Theta
 from bayesppl.kernels.ranges import in_order, row_ranges
 from bayesppl.model.declaration import GenerativeModel
@@ -122,8 +121,6 @@ class Incomplete:
         Dimension names of the parameters that are not the model's.
     record : mapping
         What else is recorded of the fit.
-    missingness : Missingness, optional
-        Which labels are missing, where that says something of the parameters.
     """
 
     model: GenerativeModel
@@ -133,7 +130,6 @@ class Incomplete:
     first: JointStatistics
     extra_dims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     record: Mapping[str, Any] = field(default_factory=dict)
-    missingness: Missingness | None = None
 
     def log_prior_and_known(self, theta: Theta) -> float:
         """log p(θ) + log p(known rows | θ), up to a constant."""

@@ -38,6 +38,8 @@ class Inference(ABC):
 
     #: Whether rows may be known only in part.
     completes_rows: ClassVar[bool] = False
+    #: Whether labels may be missing for a reason.
+    learns_missingness: ClassVar[bool] = False
 
     @abstractmethod
     def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Posterior:

@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
-from bayesppl.errors import ConvergenceWarning, NotConjugateError, UndefinedEstimateError, warn
+from bayesppl.errors import ConvergenceWarning, UndefinedEstimateError, warn
 from bayesppl.inference.augmentation import Incomplete
 from bayesppl.inference.base import Inference
 from bayesppl.inference.unknown_classes import incomplete
@@ -85,11 +85,6 @@ class EM(Inference):
         if rows is None or rows.partly is None:
             return Exact.of(model, statistics)
         self._check()
-        if rows.partly.is_informative:
-            raise NotConjugateError(
-                "that labels are missing for a reason leaves no step of EM in closed form: use inference='gibbs', "
-                "or unlabelled='learn', which takes them to be missing at random given the features"
-            )
         return self.posterior(incomplete(model, statistics, rows, self.restarts, self.random_state))
 
     def posterior(self, problem: Incomplete) -> Expected:

@@ -17,7 +17,6 @@ from bayesppl.families.mixture import Mixture
 from bayesppl.inference.augmentation import Incomplete
 from bayesppl.inference.base import Draws, Inference, as_posterior
 from bayesppl.inference.em import EM
-from bayesppl.inference.missing_labels import ADAPTED_AFTER
 from bayesppl.inference.unknown_classes import incomplete
 from bayesppl.kernels.arrays import Theta, select_draws
 from bayesppl.model.declaration import GenerativeModel
@@ -30,7 +29,6 @@ class Chain(NamedTuple):
 
     thetas: list[Theta]
     log_densities: list[float]
-    accepted: list[float]
     total: JointStatistics
 
 
@@ -86,9 +84,6 @@ class Gibbs(Inference):
         average = reduce(add, [chain.total for chain in chains]).scale(1 / (self.chains * self.draws))
         # an average over draws that number components differently is near no mode
         near = problem.first if isinstance(problem.model.family, Mixture) else average
-        found = (
-            {} if problem.missingness is None else {"acceptance": np.mean([chain.accepted for chain in chains])}
-        )
         try:
             statistics = EM(random_state=self.random_state).search(problem, near).statistics
         except UndefinedEstimateError:
@@ -102,7 +97,6 @@ class Gibbs(Inference):
             "random_state": "none" if self.random_state is None else self.random_state,
             "rows_partly_known": problem.augmentation.n_rows,
             **problem.record,
-            **found,
             "sampling_time": time.perf_counter() - began,
         }
         reported = {"lp": np.asarray([chain.log_densities for chain in chains])}
@@ -112,30 +106,18 @@ class Gibbs(Inference):
     def _chain(self, problem: Incomplete, rng: np.random.Generator) -> Chain:
         thetas: list[Theta] = []
         log_densities: list[float] = []
-        accepted: list[float] = []
         total: JointStatistics | None = None
         theta = select_draws(problem.prior.update(problem.first).draw(1, rng), 0)
-        missing, n_simulated = problem.missingness, 0
-        state = None if missing is None else missing.begin(theta)
         for step in range(self.tune + self.draws):
             completion = problem.augmentation.drawn(theta, rng)
             statistics = problem.known + completion.statistics
             if step >= self.tune:
-                log_density = problem.log_prior_and_known(theta) + completion.log_density
-                thetas.append(theta if state is None else state.theta)
-                log_densities.append(log_density + (0.0 if state is None else state.log_density))
+                thetas.append(theta)
+                log_densities.append(problem.log_prior_and_known(theta) + completion.log_density)
                 total = statistics if total is None else total + statistics
-            belief = problem.prior.update(statistics)
-            if missing is None or state is None:
-                theta = select_draws(belief.draw(1, rng), 0)
-                continue
-            state = missing.step(state, belief, n_simulated, rng)
-            theta = state.theta
-            accepted.append(state.acceptance)
-            if step < self.tune and step % ADAPTED_AFTER == ADAPTED_AFTER - 1:
-                n_simulated = missing.adapted(n_simulated, float(np.mean(accepted[-ADAPTED_AFTER:])))
+            theta = select_draws(problem.prior.update(statistics).draw(1, rng), 0)
         assert total is not None
-        return Chain(thetas, log_densities, accepted[self.tune :], total)
+        return Chain(thetas, log_densities, total)
 
     def _check(self) -> None:
         for name, least in (("draws", 1), ("tune", 0), ("chains", 1)):

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,10 +19,13 @@ from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.inference.base import Drawing, Draws
+from bayesppl.inference.em import EM
+from bayesppl.inference.missing_labels import with_missingness
 from bayesppl.inference.progress import announce_if_slow, is_watched, say
 from bayesppl.inference.pymc.build import Encoded, Likelihood, encode_unweighted, hyperparameters, to_pymc
 from bayesppl.inference.pymc.compiled import Density, constrain, log_density
 from bayesppl.inference.pymc.native import expand_function
+from bayesppl.inference.unknown_classes import incomplete
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.sampled import Sampled
@@ -69,6 +72,8 @@ class NUTS(Drawing):
     GaussianNB(inference=NUTS(draws=2000, random_state=1))
     """
 
+    learns_missingness: ClassVar[bool] = True
+
     draws: int = 1000
     tune: int = 500
     chains: int = 4
@@ -84,6 +89,8 @@ class NUTS(Drawing):
         return f"NUTS({', '.join(f'{name}={getattr(self, name)!r}' for name in changed)})"
 
     def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Sampled:
+        if rows is not None and rows.partly is not None:
+            return self._without_some_labels(model, statistics, rows)
         encoded = encode_unweighted(model, rows) if self.likelihood == "rows" else None
         return self.sample(model, model.prior(statistics), statistics, encoded)
 
@@ -103,6 +110,20 @@ class NUTS(Drawing):
             lambda: to_pymc(model, prior, statistics, encoded, self.likelihood),
             self.speaks,
         )
+
+    def _without_some_labels(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows) -> Sampled:
+        """Sample the posterior of rows whose labels are missing for a reason.
+
+        Its statistics are those of all rows, completed by their expectations at its mean.
+        """
+        self._check()
+        problem = incomplete(model, statistics, rows, EM.restarts, self.random_state)
+        found = self._posterior(
+            model, problem.prior, problem.known, lambda: with_missingness(problem, rows), self.speaks
+        )
+        completed = problem.known + problem.augmentation.expected(found.mean()).statistics
+        record = {**found.report.record, "rows_partly_known": problem.augmentation.n_rows}
+        return replace(found, statistics=completed, report=replace(found.report, record=record), resample=None)
 
     def _draw(self, model: GenerativeModel, prior: Joint, pymc_model: Any) -> Draws:
         began = time.perf_counter()
@@ -189,10 +210,10 @@ def compile_density(density: Density, notify: bool = False) -> Any:
         return nutpie.compile_pymc_model(density.as_model())
     from nutpie.compile_pymc import CompiledPyMCModel
 
-    centre, size = density.centre, len(density.centre)
+    centre, size, spread = density.centre, len(density.centre), density.spread
 
     def initial_point(seed: int) -> Array:
-        return centre + np.random.default_rng(seed).uniform(-1, 1, size)
+        return centre + np.random.default_rng(seed).uniform(-spread, spread, size)
 
     return CompiledPyMCModel(
         dims={},

@@ -16,7 +16,6 @@ from bayesppl.data.rows import Rows
 from bayesppl.families.gaps import have_gaps
 from bayesppl.families.mixture import Mixture
 from bayesppl.inference.augmentation import Augmentation, Completion, Incomplete, search_start
-from bayesppl.inference.missing_labels import MISSINGNESS, Missingness
 from bayesppl.inference.mixture_start import search_components
 from bayesppl.kernels.arrays import Array, Theta, draw_shares, logarithm
 from bayesppl.kernels.ranges import cells_per_row, row_ranges, sum_over_ranges
@@ -206,10 +205,4 @@ def incomplete(
         first = search_start(prior_of, known, augmentation, lambda _: first, 1, np.random.default_rng(seed))
     dims: dict[str, tuple[str, ...]] = {CONFUSION: ("annotator", "class", "label")} if extra else {}
     record = {} if partly.votes is None else {"annotators": tuple(map(str, partly.votes.names))}
-    missingness = None
-    if partly.is_informative:
-        dims[MISSINGNESS] = ("coefficient",)
-        is_missing = np.r_[np.zeros(len(rows)), ~partly.is_certain]
-        parts = encoded(model.family, rows.table), X
-        missingness = Missingness(model, parts, is_missing, np.r_[rows.weights, partly.weights])
-    return Incomplete(model, prior_of(first), known, augmentation, first, dims, record, missingness)
+    return Incomplete(model, prior_of(first), known, augmentation, first, dims, record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,15 +52,15 @@ class UnlabelledGain:
     def of(
         cls,
         weights: Array,
-        calibrations: list[Calibration],
-        scores: list[Array],
+        scored: Sequence[tuple[Calibration, Array]],
         row_weights: Array,
         at: int,
     ) -> UnlabelledGain:
-        """The gain of the choice ``at`` over the first, from the log scores of every row with each."""
+        """The gain of the choice ``at`` over the first, from calibration and log scores of every row with each."""
+        scores = [of_rows for _, of_rows in scored]
         difference, n_rows = scores[at] - scores[0], row_weights.sum()
         gain = float(np.average(difference, weights=row_weights))
         variance = np.average((difference - gain) ** 2, weights=row_weights)
         error = float(np.sqrt(variance / (n_rows - 1))) if n_rows > 1 else np.inf
         averages = np.average(scores, axis=1, weights=row_weights)
-        return cls(float(weights[at]), calibrations[at], gain, error, weights, averages)
+        return cls(float(weights[at]), scored[at][0], gain, error, weights, averages)

@@ -64,3 +64,8 @@ def test_the_hand_written_pymc_model_has_the_posterior_of_ours():
     blocks = blocks_of("from_pymc", "python")
     assert any("pm.sample(" in block for block in blocks)
     run(blocks)
+
+
+@pytest.mark.slow
+def test_labels_missing_for_a_reason_show_it():
+    run([block for block in blocks_of("missing_labels", "python") if "bp.NUTS" in block])

@@ -249,7 +249,7 @@ def test_refusals():
         bp.GaussianNB(inference="em", classes=[0, 1], label_noise=bp.LabelNoise()).fit(X, soft)
     soft[1] = [np.nan, np.nan]
     with pytest.raises(ValueError, match="takes the labels that are there for right, and some are in doubt here"):
-        bp.GaussianNB(inference="gibbs", classes=[0, 1], unlabelled="informative").fit(X, soft)
+        bp.GaussianNB(inference="nuts", classes=[0, 1], unlabelled="informative").fit(X, soft)
     with pytest.raises(
         ValueError, match=r"label_noise must be a bayesppl.LabelNoise, or for each of the 2 classes"
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -37,6 +38,7 @@ def to_pymc(
     statistics: JointStatistics,
     encoded: Encoded | None = None,
     likelihood: Likelihood = "statistics",
+    extend: Callable[[Any, Any], None] | None = None,
 ) -> Any:
     """Build the ``pm.Model`` of a declaration and its data.
 
@@ -47,6 +49,8 @@ def to_pymc(
     likelihood : {"statistics", "rows"}
         Through sufficient statistics a gradient costs the same for a thousand rows and for a billion; ``"rows"``
         declares every row as observed, which is what one would write by hand.
+    extend : callable, optional
+        Declares what else is observed, from the variables of the features and the class weights.
 
     Raises
     ------
@@ -78,11 +82,12 @@ def to_pymc(
             model.family.observe_rows(variables, declared.X, declared.codes)
         else:
             counts = statistics.parts[CLASS_WEIGHTS].counts
-            if not counts.all():  # 0 · log 0 is 0, but its gradient is not
-                seen = np.flatnonzero(counts)
-                counts, weights = counts[seen], weights[seen]
-            pm.Potential("y", (counts * pt.log(weights)).sum())
+            seen = np.flatnonzero(counts)  # 0 · log 0 is 0, but its gradient is not
+            own = weights if counts.all() else weights[seen]
+            pm.Potential("y", (counts[seen] * pt.log(own)).sum())
             model.family.observe_statistics(variables, statistics.parts["features"])
+        if extend is not None:
+            extend(variables, weights)
     return pymc_model
 
 

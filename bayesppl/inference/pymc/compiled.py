@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,9 @@ import numpy as np
 
 from bayesppl.inference.pymc import native
 from bayesppl.kernels.arrays import Array, Theta
+
+# How far chains begin from initial values that a model states
+_NEAR = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +39,8 @@ class Density:
         The values of ``constants``.
     start : mapping of str to array
         A point inside the support, by the names of the unconstrained variables in the order of a raveled point.
+    spread : float
+        How far from it in every coordinate chains begin at most.
     """
 
     free: list[Any]
@@ -43,6 +48,7 @@ class Density:
     outputs: list[Any]
     arrays: tuple[Array, ...]
     start: Theta
+    spread: float = 1.0
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -178,7 +184,8 @@ def log_density(model: Any, *, jacobian: bool = True) -> Density:
     with lean(model):
         declared = model.logp(jacobian=jacobian)
     [value] = graph_replace([declared], dict(zip(model.value_vars, free, strict=True)), strict=False)
-    return density_of(value, free, start)
+    is_stated = any(value is not None for value in model.rvs_to_initial_values.values())
+    return replace(density_of(value, free, start), spread=_NEAR if is_stated else 1.0)
 
 
 def density_of(value: Any, free: Sequence[Any], start: Sequence[Array]) -> Density:
