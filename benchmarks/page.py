@@ -69,10 +69,10 @@ that has worked through a billion cells; with `--no-numba` it shows what comes b
   counts 4, sums, terms of the totals and counts above six 6; in all 23, scikit-learn 15.
 - **Matrix products** are cut into pieces that OpenBLAS computes without waking threads. On an idle machine threads
   would gain little, on a busy one they made the same product up to fifty times slower.
-- **iris**: all is overhead. Of the 0.8 ms of a fit of LDA, called again and again, reading takes 0.07, the sums
+- **iris**: all is overhead. Of the 0.77 ms of a fit of LDA, called again and again, reading takes 0.07, the sums
   0.23, choosing the covariance prior by its evidence 0.28, checking and updating 0.1; QDA takes 0.2 more to find
   how alike the covariances of the classes are. Without a prior chosen by evidence (`prior="fraley-raftery"`) the
-  ratios are 0.9.
+  ratios are .75 and .93.
 
 ## Beside PyMC
 

@@ -211,13 +211,10 @@ def _lost_to_rounding(scatter: Array) -> ValueError:
 
 
 def _of_others(values: Array) -> Array:
-    """Sum over all other classes, one by one: a difference from the total would lose digits."""
+    """Sum over all other classes, those before and those behind: a difference from the total would lose digits."""
     out = np.zeros_like(values)
-    for order in (range(len(values)), reversed(range(len(values)))):
-        passed = np.zeros(values.shape[1:])
-        for k in order:
-            out[k] += passed
-            passed += values[k]
+    out[1:] = np.cumsum(values[:-1], axis=0)
+    out[:-1] += np.cumsum(values[:0:-1], axis=0)[::-1]
     return out
 
 
