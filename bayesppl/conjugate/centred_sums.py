@@ -14,7 +14,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from bayesppl.conjugate.statistics import refuse_rows_never_added, under_codes
-from bayesppl.kernels.arrays import Array, diagonal
+from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.pairs import Pairs, two_sum
 
 # Where a square about the pivot is so many times the mean square about the mean, the pivot moves to the mean.
@@ -128,7 +128,7 @@ class CentredSums:
         mean = np.where((self._count_of_features.high > 0) & (np.abs(mean) > shift.error), mean, 0.0)
         between = self._product(shift, self.first)
         scatter = self.second - (between.sum() if self.is_tied else between)
-        squares = scatter.each(diagonal) if self.is_matrix else scatter
+        squares = scatter.each(np.linalg.diagonal) if self.is_matrix else scatter
         if (squares.high < -squares.error).any():
             refuse_rows_never_added("a sum of squares would become negative")
         kept = ~squares.is_zero
@@ -160,7 +160,7 @@ class CentredSums:
     def _near_the_mean(self) -> CentredSums:
         """About the mean where the data have left the pivot far behind, which would cost digits."""
         count, mean, scatter = self.moments
-        squares = diagonal(scatter) if self.is_matrix else scatter
+        squares = np.linalg.diagonal(scatter) if self.is_matrix else scatter
         square = (mean - self.pivot) ** 2
         far = square * (count[:, None] if self.is_matrix else count) / _DRIFTED > squares
         return self.about(np.where(far & (squares > 0), mean, self.pivot)) if far.any() else self
@@ -178,7 +178,7 @@ class CentredSums:
         left, cells = ~self.count.is_zero, ~self._count_of_features.is_zero
         stray = ~self.first.is_zero
         if not self.is_tied:
-            stray = stray | ~(self.second.each(diagonal) if self.is_matrix else self.second).is_zero
+            stray = stray | ~(self.second.each(np.linalg.diagonal) if self.is_matrix else self.second).is_zero
         if (stray & ~cells).any():
             refuse_rows_never_added("no row would be left of a class, but a sum over its values would")
         per_square = left.any(0) if self.is_tied else left[:, None, None] if self.is_matrix else left
@@ -188,7 +188,7 @@ class CentredSums:
 
     def _doubtful(self, rounding: float) -> CentredSums:
         """The same sums, off by ``rounding`` times their magnitudes at most."""
-        squares = np.abs(diagonal(self.second.high) if self.is_matrix else self.second.high)
+        squares = np.abs(np.linalg.diagonal(self.second.high) if self.is_matrix else self.second.high)
         count = self._count_of_features.high
         sizes = np.sqrt(squares)
         of_squares = sizes[..., :, None] * sizes[..., None, :] if self.is_matrix else squares

@@ -26,7 +26,7 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import Moments, NumberRows
 from bayesppl.conjugate.normal_inverse_wishart import NormalInverseWishart
 from bayesppl.conjugate.normal_means import NormalMeanVectors
-from bayesppl.kernels.arrays import LOG_2PI, Array, diagonal, log_rising
+from bayesppl.kernels.arrays import LOG_2PI, Array, log_rising
 from bayesppl.kernels.mahalanobis import NEAR, squared_distances
 from bayesppl.kernels.missing import by_gaps
 from bayesppl.kernels.products import row_products
@@ -276,7 +276,7 @@ def _products(location: Array, whitener: Array, centre: Array, X: Array, squares
 def whitener_of(matrix: Array) -> tuple[Array, Array]:
     """The inverse Cholesky factor of every matrix, and its log determinant."""
     root = np.linalg.cholesky(matrix)
-    return np.linalg.inv(root), 2 * np.log(diagonal(root)).sum(-1)
+    return np.linalg.inv(root), 2 * np.log(np.linalg.diagonal(root)).sum(-1)
 
 
 def distances_to(location: Array, whitener: Array) -> Evaluate:

@@ -12,7 +12,7 @@ from bayesppl.conjugate.centred_sums import CentredSums
 from bayesppl.conjugate.rows import Rows, SingleRows, sum_shares
 from bayesppl.conjugate.statistics import Statistics, column, rounding_of_sum, under_codes
 from bayesppl.kernels import moments as kernels
-from bayesppl.kernels.arrays import Array, Responsibilities, diagonal
+from bayesppl.kernels.arrays import Array, Responsibilities
 from bayesppl.kernels.missing import refuse_gaps
 from bayesppl.kernels.ranges import BLOCK_CELLS, row_blocks
 
@@ -79,7 +79,7 @@ class Moments(Statistics):
         occupied = np.bincount(responsibilities.indices, minlength=len(self.count)) > 0
         if not (self.count[occupied] > 0).all() or not (np.abs(self.mean) < largest / 2).all():
             return False
-        squares = diagonal(self.scatter) if self.is_matrix else self.scatter
+        squares = np.linalg.diagonal(self.scatter) if self.is_matrix else self.scatter
         furthest = np.sqrt(squares / responsibilities.data.min(initial=1.0))
         return bool((furthest < largest / 2).all() and np.isfinite(self.scatter).all())
 

@@ -30,7 +30,7 @@ from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import NumberRows
 from bayesppl.conjugate.normal_inverse_wishart import NormalInverseWishart
-from bayesppl.kernels.arrays import Array, diagonal
+from bayesppl.kernels.arrays import Array
 
 
 def log_predictive(posterior: MatrixNormalInverseWishart) -> LogDensity:
@@ -97,7 +97,7 @@ def _squares(joint: NormalInverseWishart, at: Array, n_predictors: int) -> tuple
     The distances are (2, n_rows, n_classes); of the columns only those ``at`` these places are there.
     """
     whitener, _ = whitener_of(joint.psi[..., at[:, None], at])
-    log_det = -2 * np.log(diagonal(whitener)[..., n_predictors:]).sum(-1)
+    log_det = -2 * np.log(np.linalg.diagonal(whitener)[..., n_predictors:]).sum(-1)
     whitener = whitener[None] if joint.is_tied else whitener
     of_given = squares_of(joint.location[:, at[:n_predictors]], whitener[:, :n_predictors, :n_predictors])
     of_numbers = squares_of(joint.location[:, at], whitener[:, n_predictors:])

@@ -32,8 +32,8 @@ class FrameTable(Table):
         return len(self.frame)
 
     def numeric(self) -> Any:
-        cells = {name: self.column(name) for name in self.names}
-        columns = [of if of.dtype.kind in "fiub" else to_float(of, name) for name, of in cells.items()]
+        raw = {name: self.column(name) for name in self.names}
+        columns = [cells if cells.dtype.kind in "fiub" else to_float(cells, name) for name, cells in raw.items()]
         if not columns:
             return np.empty((len(self), 0))
         together = np.column_stack(columns)

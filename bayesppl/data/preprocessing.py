@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from bayesppl.data.curves import Curves
 from bayesppl.data.leaves import Leaves
@@ -24,11 +24,6 @@ class Preprocessing:
     """
 
     steps: Any
-
-    @classmethod
-    def fit(cls, steps: Any, table: Table) -> Self:
-        """Fit transformers to rows; those that cannot do without labels raise their own errors."""
-        return cls(steps.fit(table.native()))
 
     def transform(self, X: Any) -> Table:
         """Recode rows."""

@@ -72,7 +72,7 @@ def try_candidate(name: str, clf: Any, rows: Rows, n_jobs: int | None) -> LeftOu
     if not transformers:
         return fit_and_leave_out(name, Unrecoded(), last, rows)
     try:
-        recoding = Preprocessing.fit(clone(transformers), rows.counted().table)
+        recoding = Preprocessing(clone(transformers).fit(rows.counted().table.native()))
     except (TypeError, ValueError):  # without labels; with them it may fit
         return cross_validate(name, clf, rows, n_jobs)
     return fit_and_leave_out(name, recoding, last, rows)

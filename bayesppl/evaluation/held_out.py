@@ -104,7 +104,7 @@ def learning_curve(
     found = {score: np.full((len(sizes), len(RULES), repeats), np.nan) for score in SCORES}
     for repeat in range(repeats):
         order = rng.permutation(n_rows)
-        test, train = order[:n_test], _each_class_first(order[n_test:], codes)
+        test, train = order[:n_test], each_class_first(order[n_test:], codes)
         for i, size in enumerate(sizes):
             chosen = train[:size]
             fitted = clone(clf).set_params(classes=classes.tolist())
@@ -124,8 +124,8 @@ def learning_curve(
     return xr.Dataset(columns, coords={"size": list(sizes), "rule": list(RULES)}, attrs={"test_rows": n_test})
 
 
-def _each_class_first(rows: Array, codes: Array) -> Array:
-    """The same rows, led by the first one of every class."""
+def each_class_first(rows: Array, codes: Array) -> Array:
+    """Put the first row of every class before the others."""
     first = np.unique(codes[rows], return_index=True)[1]
     return np.concatenate([rows[first], np.delete(rows, first)])
 

@@ -37,7 +37,7 @@ from bayesppl.conjugate import Conjugate, NormalInverseWishart
 from bayesppl.conjugate.conjugate import replace_unchecked
 from bayesppl.conjugate.moments import Moments
 from bayesppl.families.moment_priors import VARIANCE_ROWS, scatter_degrees, within_sd
-from bayesppl.kernels.arrays import Array, diagonal
+from bayesppl.kernels.arrays import Array
 
 # δ₀ is believed to be about that, within factors of e² = 7.4 (one standard deviation of its logarithm)
 _SPREAD = 2.0
@@ -170,7 +170,7 @@ def log_evidence_of_correlation(statistics: Moments) -> float:
         With a matrix of scatter per class.
     """
     degrees = scatter_degrees(statistics)
-    roots = np.sqrt(diagonal(statistics.scatter))
+    roots = np.sqrt(np.linalg.diagonal(statistics.scatter))
     units = roots[:, :, None] * roots[:, None, :]
     # a column that does not vary is correlated with none
     correlation = np.divide(statistics.scatter, units, out=np.zeros_like(units), where=units > 0)

@@ -40,7 +40,7 @@ from bayesppl.families.moment_priors import (
     require_proper,
 )
 from bayesppl.families.support import require_finite_sums
-from bayesppl.kernels.arrays import Array, Theta, diagonal
+from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.kernels.definite import is_positive_definite
 
 
@@ -85,7 +85,7 @@ class CorrelatedNormals(OfColumns, ConjugateFamily):
         within = scatter[..., q:, q:] - np.swapaxes(scatter[..., :q, q:], -1, -2) @ effect
         covariance = within / np.where(count > 0, count, 1.0)[..., None, None]
         # what is left of the numbers is nothing where predictors explain it but for rounding
-        left = (diagonal(within) > 1e-12 * diagonal(scatter)[..., q:]).all(-1)
+        left = (np.linalg.diagonal(within) > 1e-12 * np.linalg.diagonal(scatter)[..., q:]).all(-1)
         is_learned = "covariance" in self.bound.dims
         bad = (is_learned & ~(is_positive_definite(covariance) & left)) | (statistics.count <= 0)
         if bad.any():

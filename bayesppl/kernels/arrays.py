@@ -108,11 +108,6 @@ def times_transposed(X: Any, weights: Array) -> Array:
     return np.moveaxis(products.T.reshape(*weights.shape[:-1], X.shape[0]), -1, -2)
 
 
-def diagonal(matrix: Array) -> Array:
-    """Take the diagonals of matrices, (..., n, n): (..., n)."""
-    return np.diagonal(matrix, axis1=-2, axis2=-1)
-
-
 def log_determinants(matrix: Array) -> Array:
     """Compute log determinants of positive definite matrices."""
     return np.asarray(np.linalg.slogdet(matrix)[1])

@@ -13,9 +13,8 @@ from bayesppl.kernels.class_sums import owned_rows, spread
 from bayesppl.kernels.compiled import lane_sums as engine
 from bayesppl.kernels.ranges import BLOCK_CELLS, row_blocks
 
-_TYPICAL_ROWS = 9
-_MANY_CLASSES = 64
-_HEAD = 256
+# Rows whose median is a pivot; classes up to which each is looked at by itself; first rows, which show most pivots
+_TYPICAL_ROWS, _MANY_CLASSES, _HEAD = 9, 64, 256
 
 # Cells of a block of rows that belong to one class each, what the lanes of a class should hold at least, and rows
 # of a class from which on lanes pay

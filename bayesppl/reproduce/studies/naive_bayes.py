@@ -22,6 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from bayesppl.datasets import load
 from bayesppl.estimators import BernoulliNB, CategoricalNB, GaussianNB, LinearDiscriminantAnalysis
+from bayesppl.evaluation.held_out import each_class_first
 from bayesppl.families import Bernoulli
 from bayesppl.inference.progress import counted
 from bayesppl.kernels.arrays import Array
@@ -48,8 +49,7 @@ def errors(inputs: Inputs) -> pd.DataFrame:
         table, labels = X.to_numpy(), y.to_numpy()
         for size in np.repeat(sizes, _REPEATS).tolist():
             order = rng.permutation(len(labels))
-            first = np.unique(labels[order], return_index=True)[1]  # a row of every class
-            train = np.concatenate([order[first], np.delete(order, first)[: size - len(first)]])
+            train = each_class_first(order, labels)[:size]
             test = np.setdiff1d(order, train)
             row = {"data": name, "rows": size}
             for model, make in _MODELS.items():
