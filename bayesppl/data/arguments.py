@@ -57,6 +57,19 @@ def one_of(name: str, value: Any, known: Iterable[Any]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, found {value!r}")
 
 
+def named_once(argument: str, what: str, given: Iterable[Hashable], names: Sequence[Hashable]) -> None:
+    """Refuse values by name that leave a name out, or have one too many.
+
+    Raises
+    ------
+    ValueError
+    """
+    given = set(given)
+    absent, surplus = [name for name in names if name not in given], sorted(given - set(names), key=str)
+    if absent or surplus:
+        raise ValueError(f"{argument} must name every {what} once: missing {absent}, unknown {surplus}")
+
+
 def generator(random_state: Any) -> np.random.Generator:
     """Make the random numbers that ``random_state`` stands for.
 

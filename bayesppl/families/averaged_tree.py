@@ -25,7 +25,7 @@ from bayesppl.conjugate.outcomes import Outcomes
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.conjugate.tree_densities import trees_log_likelihood
 from bayesppl.conjugate.tree_dirichlet import TreeDirichlet, layout_of, refuse_pymc
-from bayesppl.data.arguments import by_name, one_of
+from bayesppl.data.arguments import by_name, one_of, whole
 from bayesppl.data.table import Table
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.bound import BoundColumns, Described, Dims, Factor, together
@@ -187,8 +187,7 @@ class AveragedTree(ConjugateFamily):
 
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
         one_of("tree", self.tree, ("common", "per_class"))
-        if not isinstance(self.bins, int) or self.bins < 2:
-            raise ValueError(f"bins must be a whole number of at least 2, found {self.bins!r}")
+        whole("bins", self.bins, 2)
         bins: list[tuple[Cuts, tuple[Hashable, ...]]] = list(zip(self.cuts, self.outcomes, strict=True))
         if not bins:  # further rows do not move them
             levels, weights = (

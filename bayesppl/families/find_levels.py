@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from bayesppl.data.arguments import by_name
+from bayesppl.data.arguments import by_name, named_once
 from bayesppl.data.levels import factorize, lookalikes, refuse_lookalikes
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError, UnseenLevelWarning, warn
@@ -34,10 +34,7 @@ def declared_levels(levels: Levels, columns: Sequence[Hashable]) -> dict[Hashabl
     levels = by_name(levels)
     if isinstance(levels, Mapping):
         by_column = {name: tuple(of_column) for name, of_column in levels.items()}
-        absent = [name for name in columns if name not in by_column]
-        surplus = [name for name in by_column if name not in columns]
-        if absent or surplus:
-            raise ValueError(f"levels must name every column once: missing {absent}, unknown {surplus}")
+        named_once("levels", "column", by_column, columns)
     elif isinstance(levels, Sequence) and not isinstance(levels, str):
         by_column = dict.fromkeys(columns, tuple(levels))
     else:

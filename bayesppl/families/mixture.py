@@ -23,7 +23,7 @@ from bayesppl.conjugate import Dirichlet, Joint
 from bayesppl.conjugate.log_density import Evaluate, LogDensity
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.statistics import JointStatistics
-from bayesppl.data.arguments import real
+from bayesppl.data.arguments import real, whole
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError
 from bayesppl.families.components import (
@@ -110,10 +110,7 @@ class Mixture(Family):
                 f"Mixture takes a conjugate family, and the {self.family.name} family is none: its components "
                 "cannot be completed by draws in closed form. Use one such as bayesppl.Gaussian"
             )
-        if not isinstance(self.components, int | np.integer) or self.components < 1:
-            raise ValueError(
-                f"Mixture: components must be a whole number of at least 1, found {self.components!r}"
-            )
+        whole("Mixture: components", self.components, 1)
         real("Mixture: concentration", self.concentration, "be positive", lambda value: value > 0)
         labels = component_labels(classes, self.components)
         first = None if members is None else Membership(members.codes * self.components, members.weights)

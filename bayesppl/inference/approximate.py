@@ -21,7 +21,7 @@ from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.inference.base import Drawing, Draws, interrupts_raised
 from bayesppl.inference.progress import is_watched
-from bayesppl.inference.pymc.build import hyperparameters, to_pymc
+from bayesppl.inference.pymc.build import hyperparameters
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.sampled import Sampled
 
@@ -53,8 +53,7 @@ class _ByPyMC(Drawing):
         """Draws as a DataTree, how many chains and draws of each were asked for, and what there is to record."""
 
     def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Sampled:
-        prior = model.prior(statistics)
-        return self._posterior(model, prior, statistics, lambda: to_pymc(model, prior, statistics), is_watched())
+        return self._of_statistics(model, model.prior(statistics), statistics, is_watched())
 
     def _draw(self, model: GenerativeModel, prior: Joint, pymc_model: Any) -> Draws:
         import pytensor

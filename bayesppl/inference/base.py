@@ -155,8 +155,11 @@ class Drawing(Inference):
         )
         return replace(found, resample=partial(self._of_statistics, model, prior))
 
-    def _of_statistics(self, model: GenerativeModel, prior: Joint, statistics: JointStatistics) -> Sampled:
-        return self._posterior(model, prior, statistics, lambda: to_pymc(model, prior, statistics), False)
+    @final
+    def _of_statistics(
+        self, model: GenerativeModel, prior: Joint, statistics: JointStatistics, speaks: bool = False
+    ) -> Sampled:
+        return self._posterior(model, prior, statistics, lambda: to_pymc(model, prior, statistics), speaks)
 
 
 def as_posterior(

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 import numpy as np
 
 from bayesppl.conjugate.statistics import JointStatistics
+from bayesppl.data.arguments import one_of, whole
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ConvergenceWarning, UndefinedEstimateError, warn
 from bayesppl.inference.augmentation import Incomplete
@@ -136,12 +137,9 @@ class EM(Inference):
         return dict(ChainMap(problem.model.mle(problem.prior, statistics), *extra.values()))
 
     def _check(self) -> None:
-        if self.estimate not in get_args(Estimate):
-            raise ValueError(f"EM: estimate must be 'map' or 'mle', found {self.estimate!r}")
+        one_of("EM: estimate", self.estimate, get_args(Estimate))
         for name, least in (("restarts", 1), ("max_steps", 2)):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < least:
-                raise ValueError(f"EM: {name} must be a whole number of at least {least}, found {value!r}")
+            whole(f"EM: {name}", getattr(self, name), least)
 
 
 def _mode_or_mean(problem: Incomplete, statistics: JointStatistics) -> Theta:

@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from bayesppl.conjugate.statistics import JointStatistics
+from bayesppl.data.arguments import whole
 from bayesppl.data.rows import Rows
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.mixture import Mixture
@@ -121,6 +122,4 @@ class Gibbs(Inference):
 
     def _check(self) -> None:
         for name, least in (("draws", 1), ("tune", 0), ("chains", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < least:
-                raise ValueError(f"Gibbs: {name} must be a whole number of at least {least}, found {value!r}")
+            whole(f"Gibbs: {name}", getattr(self, name), least)

@@ -25,7 +25,7 @@ from bayesppl.data.rows import Rows
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.inference.base import Drawing, Draws
 from bayesppl.inference.progress import is_watched
-from bayesppl.inference.pymc.build import hyperparameters, to_pymc
+from bayesppl.inference.pymc.build import hyperparameters
 from bayesppl.inference.pymc.compiled import constrain, log_density
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import GenerativeModel
@@ -71,8 +71,7 @@ class Laplace(Drawing):
     random_state: int | None = None
 
     def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Sampled:
-        prior = model.prior(statistics)
-        return self._posterior(model, prior, statistics, lambda: to_pymc(model, prior, statistics), is_watched())
+        return self._of_statistics(model, model.prior(statistics), statistics, is_watched())
 
     def _draw(self, model: GenerativeModel, prior: Joint, pymc_model: Any) -> Draws:
         density = log_density(pymc_model)

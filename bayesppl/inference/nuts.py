@@ -17,6 +17,7 @@ import numpy as np
 
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
+from bayesppl.data.arguments import real, whole
 from bayesppl.data.rows import Rows
 from bayesppl.inference.base import Drawing, Draws
 from bayesppl.inference.em import EM
@@ -181,11 +182,8 @@ class NUTS(Drawing):
 
     def _check(self) -> None:
         for name in ("draws", "tune", "chains", "cores"):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < 1:
-                raise ValueError(f"NUTS: {name} must be a whole number of at least 1, found {value!r}")
-        if not 0 < self.target_accept < 1:
-            raise ValueError(f"NUTS: target_accept must lie between 0 and 1, found {self.target_accept!r}")
+            whole(f"NUTS: {name}", getattr(self, name), 1)
+        real("NUTS: target_accept", self.target_accept, "lie between 0 and 1", lambda share: 0 < share < 1)
         taken = [name for name in self.options if name in _TAKEN]
         if taken:
             raise ValueError(f"NUTS: set {_TAKEN[taken[0]]} rather than options[{taken[0]!r}]")

@@ -157,7 +157,11 @@ def select_draws(theta: Theta, which: Any) -> Theta:
 
 def join_chains(theta: Theta) -> Theta:
     """Lay the draws of all chains, (n_chains, n_draws, ...), one after the other: (n_chains * n_draws, ...)."""
-    return {name: values.reshape(-1, *values.shape[2:]) for name, values in theta.items()}
+    # not -1, which has no answer where a parameter has no numbers
+    return {
+        name: values.reshape(values.shape[0] * values.shape[1], *values.shape[2:])
+        for name, values in theta.items()
+    }
 
 
 def log_factorial(counts: Array) -> Array:

@@ -15,7 +15,7 @@ from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
 from bayesppl.conjugate.statistics import Counts, JointStatistics, Statistics
-from bayesppl.data.arguments import by_name
+from bayesppl.data.arguments import by_name, named_once
 from bayesppl.data.labels import one_hot
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import read_range
@@ -231,10 +231,7 @@ def resolve_class_weights(
         return Fixed(named[declared], CLASS_WEIGHTS)
     declared = by_name(declared)
     if isinstance(declared, Mapping):
-        absent = [label for label in classes if label not in declared]
-        surplus = [label for label in declared if label not in classes]
-        if absent or surplus:
-            raise ValueError(f"class_weights must name every class once: missing {absent}, unknown {surplus}")
+        named_once(CLASS_WEIGHTS, "class", declared, classes)
         declared = [declared[label] for label in classes]
     try:
         weights = np.asarray(declared, dtype=np.float64)

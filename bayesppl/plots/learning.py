@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesppl.data.arguments import one_of
 from bayesppl.evaluation.held_out import learning_curve, reliability
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import REFERENCE
@@ -131,8 +132,7 @@ def plot_learning_curve(
     """
     import xarray as xr
 
-    if score not in _HEADINGS:
-        raise ValueError(f"score must be one of {', '.join(map(repr, _HEADINGS))}, found {score!r}")
+    one_of("score", score, _HEADINGS)
     found = result_of(learning_curve, xr.Dataset, curve, arguments, options)
     ax = axes_or_new(ax)
     sizes = found["size"].values

@@ -233,7 +233,7 @@ def test_a_file_holds_everything(tree, tmp_path):
         ({"tree": "all"}, "tree must be one of 'common', 'per_class', found 'all'"),
         ({"prior": "flat"}, "prior='flat' is not known"),
         ({"prior": -1.0}, "prior must be positive and finite, found -1"),
-        ({"bins": 1}, "bins must be a whole number of at least 2, found 1"),
+        ({"bins": 1}, "bins must be at least 2, found 1"),
     ],
 )
 def test_options_that_do_not_exist_are_refused(options, message):

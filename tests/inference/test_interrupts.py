@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import bayesppl as bp
-from bayesppl.inference import approximate, laplace, nuts
+from bayesppl.inference import approximate, base, laplace, nuts
 from bayesppl.inference.base import Draws, interrupts_raised, require_complete
 
 RNG = np.random.default_rng(0)
@@ -129,8 +129,8 @@ def test_draws_that_are_no_posterior_leave_the_former_one(
     ("module", "inference"),
     [
         pytest.param(nuts, bp.NUTS(draws=5, tune=5, chains=1), marks=pytest.mark.slow),
-        (laplace, bp.Laplace(draws=5)),
-        pytest.param(approximate, bp.ADVI(iterations=5, draws=5), marks=pytest.mark.slow),
+        (base, bp.Laplace(draws=5)),
+        pytest.param(base, bp.ADVI(iterations=5, draws=5), marks=pytest.mark.slow),
     ],
     ids=["NUTS", "Laplace", "ADVI"],
 )

@@ -256,7 +256,7 @@ def test_too_few_draws_warn_and_are_recorded():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"draws": 0}, "draws must be a whole number"),
+        ({"draws": 0}, "draws must be at least 1, found 0"),
         ({"chains": 1.5}, "chains must be a whole number"),
         ({"target_accept": 1.0}, "target_accept must lie between 0 and 1"),
         ({"options": {"seed": 1}}, "set random_state"),
@@ -265,7 +265,7 @@ def test_too_few_draws_warn_and_are_recorded():
     ],
 )
 def test_refused_settings(settings, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         bp.BernoulliNB(bp.Beta(2.0, 0.7), inference=replace(SHORT, **settings)).fit(X, Y)
 
 
