@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytensor
 import pytensor.tensor as pt
 from pytensor.graph.replace import vectorize_graph
 
+from bayesppl.inference.pymc.graphs import Interpreter
 from bayesppl.inference.pymc.reading.naturals import Event
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.rows import same_values
@@ -127,10 +129,17 @@ def _related(
     if entry in ("number", "pair"):
         sizes = tuple(coordinates.start[place].size for place in places)
         weights = np.random.default_rng(len(points)).uniform(0.5, 1.5, sum(sizes))
-        entries = _entries(graph, entry)
-        variables = [coordinates.values[place] for place in places]
-        slopes, weighted = coordinates.evaluate(
-            [_slopes(entries, variables), _slopes(entries * weights, variables)], points
+
+        def gradient() -> Interpreter:
+            cotangent = pt.vector(shape=weights.shape)
+            variables = [coordinates.values[place] for place in places]
+            slope = _slopes(_entries(graph, entry) * cotangent, variables)
+            return Interpreter([*coordinates.values, cotangent], (), [slope])
+
+        of_sums = coordinates.once(("gradient", graph, places), gradient)
+        slopes, weighted = (
+            of_sums([*points, np.broadcast_to(by, (len(values), len(weights)))])[0]
+            for by in (np.ones_like(weights), weights)
         )
         if not (slopes != 0).all():
             return None
@@ -173,19 +182,23 @@ def slopes(coordinates: Coordinates, entries: Any, found: Match) -> Any:
 
 
 def log_volumes(coordinates: Coordinates, theta: Mapping[str, Any], matches: Sequence[Match]) -> list[Any]:
-    """Compute log |∂ parameters / ∂ coordinates of the prior| for each match, one term for each of its entries."""
-    graphs = []
-    for found in matches:
+    """Compute log |∂ coordinates of the prior / ∂ parameters| for each match, one term for each of its entries."""
+
+    def of_match(found: Match) -> Any:
         entries = found.of(theta[found.parameter])
         if found.relation == "entrywise":
-            graphs.append(pt.log(pt.abs(slopes(coordinates, entries, found))))
-        else:  # dΣ = |Σ|^(D+1) dΛ for a symmetric matrix and its inverse
-            graphs.append((entries.shape[-1] + 1) * pt.linalg.slogdet(entries)[1])
-    return graphs
+            return -pt.log(pt.abs(slopes(coordinates, entries, found)))
+        # dΣ = |Σ|^(D+1) dΛ for a symmetric matrix and its inverse
+        return -(entries.shape[-1] + 1) * pt.linalg.slogdet(entries)[1]
+
+    return [
+        coordinates.once((theta[found.parameter], found.places, found.order.tobytes()), partial(of_match, found))
+        for found in matches
+    ]
 
 
 def log_volume(coordinates: Coordinates, theta: Mapping[str, Any], events: Mapping[str, Event]) -> Any | None:
-    """Compute log |∂ parameters / ∂ coordinates|, a scalar graph; None where it is not square, or large."""
+    """Compute log |∂ coordinates / ∂ parameters|, a scalar graph; None where it is not square, or large."""
     flat = pt.concatenate([_independent(theta[name], events[name]).ravel() for name in theta])
     [one] = coordinates.evaluate([flat], [start[None] for start in coordinates.start])
     size = one.shape[1]
@@ -194,7 +207,7 @@ def log_volume(coordinates: Coordinates, theta: Mapping[str, Any], events: Mappi
     cotangent = pt.vector("cotangent", shape=(size,))
     moving = [coordinates.values[place] for place in coordinates.moving]
     jacobian = vectorize_graph(_slopes(flat * cotangent, moving), {cotangent: pt.constant(np.eye(size))})
-    return pt.linalg.slogdet(jacobian)[1]
+    return -pt.linalg.slogdet(jacobian)[1]
 
 
 def _independent(values: Any, event: Event) -> Any:

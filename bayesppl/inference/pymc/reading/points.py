@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -93,10 +94,18 @@ class Coordinates:
     @property
     def constrained(self) -> dict[Any, Any]:
         """The free variables, as graphs of the unconstrained ones."""
-        if "constrained" not in self._made:
-            graphs = self.model.replace_rvs_by_values(list(self.free)) if self.free else []
-            self._made["constrained"] = dict(zip(self.free, self._in_coordinates(graphs), strict=True))
-        return dict(self._made["constrained"])
+        return self.once("constrained", self._constrained)
+
+    def _constrained(self) -> dict[Any, Any]:
+        graphs = self.model.replace_rvs_by_values(list(self.free)) if self.free else []
+        return dict(zip(self.free, self._in_coordinates(graphs), strict=True))
+
+    def once[T](self, key: Any, make: Callable[[], T]) -> T:
+        """What is made of the graphs, which is the same wherever the others stay: made the first time only."""
+        if key not in self._made:
+            self._made[key] = make()
+        found: T = self._made[key]
+        return found
 
     def of(self, graphs: Sequence[Any]) -> list[Any]:
         """Graphs of the inputs as graphs of the unconstrained variables."""
@@ -104,10 +113,7 @@ class Coordinates:
 
     def log_prior(self, *, jacobian: bool) -> list[Any]:
         """Log densities of the free variables, one graph each, followed by those of the potentials."""
-        key = "log prior", jacobian
-        if key not in self._made:
-            self._made[key] = self._log_prior(jacobian)
-        return list(self._made[key])
+        return self.once(("log prior", jacobian), partial(self._log_prior, jacobian))
 
     def _log_prior(self, jacobian: bool) -> list[Any]:
         precise = substitute(self.free, in_64_bits(self.free))
@@ -137,11 +143,7 @@ class Coordinates:
 
     def evaluate(self, graphs: Sequence[Any], points: Sequence[Array]) -> list[Array]:
         """Values of graphs of the unconstrained variables at points: arrays (size, ...)."""
-        key = tuple(graphs)
-        if key not in self._made:
-            self._made[key] = Interpreter(self.values, (), graphs)
-        found: list[Array] = self._made[key](points, (), 1)
-        return found
+        return self.once(tuple(graphs), lambda: Interpreter(self.values, (), graphs))(points, (), 1)
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what was made of the graphs, which is made anew."""

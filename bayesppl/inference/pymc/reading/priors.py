@@ -185,8 +185,7 @@ def as_density(
         volumes = [volume]
     else:
         volumes = log_volumes(coordinates, theta, [m for m in found if m.relation != "same"])
-    every = [*terms, *(-volume for volume in volumes)]
-    return PriorDensity(coordinates, theta, every, found, len(terms), natural.cells)
+    return PriorDensity(coordinates, theta, [*terms, *volumes], found, len(terms), natural.cells)
 
 
 def propose(density: PriorDensity, natural: Natural, rng: np.random.Generator) -> Conjugate | str:
