@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from bayesppl.kernels.arrays import dot_log, log_contrast, log_rising
+from bayesppl.kernels.arrays import dot_log, join_chains, log_contrast, log_rising, select_draws
 
 
 @pytest.mark.parametrize("a", [1e-8, 0.3, 1.0, 15.999, 16.0, 17.5, 123.4, 1e6, 1e9, 1e12])
@@ -44,3 +44,12 @@ def test_what_classes_share_may_be_left_out_of_sparse_rows(n_classes):
     found = log_contrast(logs)(csr_array(X))
     left_out = X @ logs.T - found
     np.testing.assert_allclose(left_out - left_out[:, :1], 0.0, atol=1e-12)
+
+
+def test_chains_are_joined_one_after_the_other_also_where_there_are_no_columns():
+    draws = np.arange(24.0).reshape(2, 3, 4)
+    joined = join_chains({"class_weights": draws, "mean": np.empty((2, 3, 4, 0))})
+    np.testing.assert_array_equal(joined["class_weights"], np.concatenate(draws))
+    assert joined["mean"].shape == (6, 4, 0)
+    np.testing.assert_array_equal(select_draws(joined, 4)["class_weights"], draws[1, 1])
+    np.testing.assert_array_equal(select_draws(joined, slice(2))["class_weights"], draws[0, :2])
