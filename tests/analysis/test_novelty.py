@@ -93,7 +93,7 @@ def test_the_smallest_p_value_is_one_in_the_draws_and_one():
     assert clf.novelty([[1e9]], draws=99, random_state=0)["p_value"].item() == 0.01
 
 
-@pytest.mark.parametrize("draws", [500, 4_000])
+@pytest.mark.parametrize("draws", [500, pytest.param(4_000, marks=pytest.mark.slow)])
 def test_more_draws_buy_more_precision(draws):
     # one coin that has come up once: a zero has probability 1/3, though the coin may be anything
     clf = bp.BernoulliNB(class_weights=[1.0, 0.0]).fit([[1], [1]], [0, 1])

@@ -206,7 +206,10 @@ def test_no_line_is_longer_than_the_terminal(run, tmp_path):
     assert "0.00000" not in out
 
 
-@pytest.mark.parametrize("options", [("--prior", "jeffreys"), ("--tune",), ("--inference", "laplace")])
+@pytest.mark.parametrize(
+    "options",
+    [("--prior", "jeffreys"), ("--tune",), pytest.param(("--inference", "laplace"), marks=pytest.mark.slow)],
+)
 def test_priors_and_inferences(run, options):
     status, out, _ = run("compare", "iris", "--draws", 400, *options)
     assert status == 0

@@ -244,6 +244,7 @@ def test_own_models_are_candidates_left_out_by_folds():
         found.save("nowhere.npz")
 
 
+@pytest.mark.slow
 def test_a_set_of_priors_of_models_and_of_sampled_fits():
     """Models with different priors, one of them by draws, bound the probabilities that each has alone."""
     sampled = bp.PoissonNB(bp.Gamma(0.5, 0.5), inference=bp.Laplace(random_state=1))

@@ -119,6 +119,7 @@ def test_answers_of_a_fit_by_rows(fitted):
     assert weights.sum() == 80
 
 
+@pytest.mark.slow
 def test_blocks_beside_conjugate_ones():
     family = bp.Product({"heavy": ("x0", bp.StudentT(3.0)), "light": ("x1", bp.Gaussian())})
     clf = bp.GenerativeClassifier(family, inference=LAPLACE).fit(X, Y)

@@ -136,6 +136,7 @@ def test_a_written_report_verifies_and_a_changed_one_does_not(tmp_path):
     assert [line.split(":")[0] for line in differences(report, written)] == ["D2", "T1"]
 
 
+@pytest.mark.slow
 def test_one_seed_gives_one_result():
     runs = [replace(reproduce(["C2", "C3"], seed=5)).to_dict() for _ in range(2)]
     assert runs[0] == runs[1]
