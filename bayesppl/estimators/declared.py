@@ -19,6 +19,7 @@ from bayesppl.analysis.unlabelled import judge, label_missingness, unlabelled_ga
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.arguments import real
 from bayesppl.data.labels import REFUSED, Action, Unlabelled, declared_classes
+from bayesppl.data.partly_known import PartlyKnown
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError, NotConjugateError
 from bayesppl.estimators.classifier import BayesClassifier, ask
@@ -135,6 +136,8 @@ class DeclaredClassifier(BayesClassifier, ABC):
                     counted = rows.with_weight_of_partly(gain.weight)
                 elif rows is not None and weight is not None and self.unlabelled == "learn":
                     counted = rows.with_weight_of_partly(weight)
+                elif rows is not None and partly is not None and partly.is_blank.any() and not len(rows):
+                    _require_weight(partly)
                 posterior = inference.infer(model, learned.statistics, counted)
                 if rows is not None and are_judged and partly is not None and partly.is_informative:
                     gain = judge(model, learned.statistics, rows, posterior)
@@ -195,6 +198,20 @@ class DeclaredClassifier(BayesClassifier, ABC):
         tags.input_tags.positive_only = family.support.takes in ("whole numbers", "positive numbers")
         tags.input_tags.string = family.support.takes in ("levels", "columns of any kind")
         return tags
+
+
+def _require_weight(partly: PartlyKnown) -> None:
+    """Refuse to choose λ where labels are there, but all rows that have one are completed too.
+
+    Raises
+    ------
+    ValueError
+    """
+    if partly.is_certain.any():
+        raise ValueError(
+            "unlabelled_weight='loo' is judged by labelled rows left out, and here all of them are completed too, "
+            "by their component or their missing cells: give a weight, such as unlabelled_weight=1.0"
+        )
 
 
 def _can_be_judged(rows: Rows) -> bool:

@@ -53,7 +53,8 @@ class GenerativeClassifier(Learner):
         What the log likelihood of such rows is multiplied by; one, where they are informative. By default it is
         chosen by the labels of rows left out, zero among the choices, with a temperature of the densities; see
         :meth:`unlabelled_gain`. Where no labels can judge it, because they are in doubt, rows lack cells that are
-        completed, or a class has no labelled row, it is one by default.
+        completed, or a class has no labelled row, it is one by default; where all labelled rows are completed, as
+        by mixtures, it must be given.
     label_noise : LabelNoise or (n_classes, n_classes) array, optional
         Labels may be wrong: the prior of the probabilities of the labels given to rows of each class, or these
         probabilities, a row for each class. By default labels are taken for right, and annotators for

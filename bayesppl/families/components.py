@@ -135,6 +135,7 @@ def refuse_closed_form() -> NoReturn:
     NotConjugateError
     """
     raise NotConjugateError(
-        "nobody knows the component of a row, so that a mixture has no closed form, no batches and no model in "
-        "PyMC: fit all rows at once with inference='em' (a mode) or inference='gibbs' (draws)"
+        "nobody knows the component of a row, so that a mixture has no closed form, no batches, no model in PyMC, "
+        "and no place among the candidates of a stack, whose rows are left out exactly: fit all rows at once with "
+        "inference='em' (a mode) or inference='gibbs' (draws)"
     )

@@ -43,6 +43,12 @@ class UnlabelledGain:
         return self.gain < -self.standard_error
 
     def __str__(self) -> str:
+        if not self.weight:
+            raised = self.calibration.log_score - self.calibration.log_score_uncalibrated
+            return (
+                "weight 0, so that they change nothing but by the temperature, which raises the log score by "
+                f"{raised:.3g}"
+            )
         return (
             f"weight {self.weight:.3g}, gain {self.gain:.3g} ± {self.standard_error:.2g} in the log score of a "
             "labelled row left out"

@@ -48,6 +48,7 @@ def test_rows_that_hurt_are_left_out():
     X, y = WRONG
     clf = learned(WRONG, 20)
     assert clf.unlabelled_gain().weight == 0
+    assert str(clf.unlabelled_gain()).startswith("weight 0, so that they change nothing but by the temperature")
     alone = bp.GaussianNB(unlabelled="drop").fit(X, hidden(y, 20))
     np.testing.assert_allclose(
         clf.predict_joint_log_proba(X), alone.predict_joint_log_proba(X), rtol=1e-12, atol=1e-12
