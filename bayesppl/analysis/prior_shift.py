@@ -76,16 +76,23 @@ def estimate_class_weights(
     >>> bool(found["lower"][1] < 0.9 < found["upper"][1])
     True
     """
+    ones = np.ones(len(fitted.classes))
+    log_density = fitted.log_labels(X, rule, lambda log_joint, old: exchange_weights(log_joint, old, ones))
+    return weights_behind(log_density, fitted.classes, prior, draws, prob, random_state)
+
+
+def weights_behind(
+    log_density: Array, classes: Array, prior: Dirichlet, draws: int, prob: float, random_state: int | None
+) -> xr.Dataset:
+    """Estimate the class frequencies of rows by log p(x | y = k), up to a constant for each row."""
     import xarray as xr
 
     from bayesppl.analysis.parameters import coord
 
     bounds = tails(prob)
     whole("draws", draws, 1)
-    ones = np.ones(len(fitted.classes))
-    log_density = fitted.log_labels(X, rule, lambda log_joint, old: exchange_weights(log_joint, old, ones))
     log_density = log_density[~np.isneginf(log_density).all(1)]  # an impossible row is no evidence of its class
-    concentration = prior.sized(ones.shape).concentration
+    concentration = prior.sized(classes.shape).concentration
     if not len(log_density):
         raise ValueError(
             "X has no row that is possible under any class, so that nothing follows about class weights; pass rows"
@@ -99,7 +106,7 @@ def estimate_class_weights(
             **{name: ("class", values) for name, values in summary.items()},
             "draws": (("chain", "draw", "class"), samples[None]),
         },
-        coords={"class": coord(fitted.classes.tolist()), "chain": [0], "draw": np.arange(draws)},
+        coords={"class": coord(classes.tolist()), "chain": [0], "draw": np.arange(draws)},
         attrs={"prob": prob, "rows": len(log_density)},
     )
 

@@ -14,6 +14,7 @@ import numpy as np
 from bayesppl.analysis.decisions import Threshold, least_loss, lowest_confidence
 from bayesppl.analysis.evidence_shares import Shares
 from bayesppl.analysis.parameters import PROB
+from bayesppl.analysis.prior_shift import weights_behind
 from bayesppl.analysis.stack_explanation import explain_stack
 from bayesppl.analysis.stacking import combine
 from bayesppl.analysis.uncertainty import entropy_split, interval, stack_probability_draws
@@ -50,7 +51,11 @@ _UNANSWERED = {
     **dict.fromkeys(("log_density", "predict_joint_log_proba", "novelty"), _NO_COMMON_UNIT),
     "loo": "it was used to choose the weights; candidate_scores() has the log scores of left-out labels",
     **dict.fromkeys(
-        ("fitted_", "posterior_", "sample", "estimates", "to_pymc", "to_datatree", "feature_relevance"), _SEVERAL
+        (
+            *("fitted_", "posterior_", "sample", "estimates", "to_pymc", "to_datatree", "feature_relevance"),
+            *("diagnostics", "averaged_proba", "column_weights", "declaration", "class_count_"),
+        ),
+        _SEVERAL,
     ),
     "tune_prior": "its members have a prior each; pass tuned estimators as candidates={...}",
     **dict.fromkeys(("partial_fit", "forget", "merge", "discount", "certificate"), _ALL_ROWS),
@@ -60,6 +65,11 @@ _UNANSWERED = {
         "declared model, such as bayesppl.MixedNB(calibration='temperature')",
     ),
     "suspicious_rows": "rows are weighed by one model; fit that, such as one of clf.stack_",
+    "impute": "its members fill the gaps of differently recoded columns; fit one declared model, such as "
+    "bayesppl.QuadraticDiscriminantAnalysis() or bayesppl.LocationModel()",
+    "expected_error_rate": "it is that of a model which holds; summary() has the accuracy of left-out labels",
+    "predict_proba_mcse": "its probabilities are not averages of draws, and have no Monte-Carlo error",
+    "provenance": "its members are fitted to recoded rows; fit and save one declared model",
 }
 
 
@@ -300,6 +310,19 @@ class AutoClassifier(Shell[Stack]):
         """
         return interval(stack_probability_draws(self.stack_, X, draws, random_state), self.classes_, prob, X)
 
+    def estimate_class_weights(
+        self,
+        X: Any,
+        prior: Dirichlet = Dirichlet(1.0),
+        *,
+        draws: int = 1000,
+        prob: float = PROB,
+        random_state: int | None = None,
+    ) -> xr.Dataset:
+        """The class frequencies among unlabelled rows; see :meth:`GenerativeClassifier.estimate_class_weights`."""
+        equal = np.ones(len(self.classes_)) / len(self.classes_)
+        return weights_behind(self.stack_.log_proba(X, equal), self.classes_, prior, draws, prob, random_state)
+
     def uncertainty(self, X: Any, draws: int = 1000, random_state: int | None = None) -> xr.Dataset:
         """What more data could and could not remove; see :meth:`GenerativeClassifier.uncertainty`."""
         blocks = stack_probability_draws(self.stack_, X, draws, random_state)
@@ -410,7 +433,7 @@ class AutoClassifier(Shell[Stack]):
         if self.candidates is not None:
             given = named(self.candidates)
             for name, clf in given.items():
-                if not isinstance(clf, Learner):
+                if not isinstance(clf, Learner) or name in self.stack_.cross_validated:
                     raise TypeError(
                         f"this AutoClassifier cannot be saved: candidate {name!r} is a {type(clf).__name__}, and "
                         "a file holds no code. Keep it with joblib.dump, or fit without it"

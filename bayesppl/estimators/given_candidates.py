@@ -17,6 +17,7 @@ from bayesppl.data.preprocessing import AnyRecoding, Preprocessing
 from bayesppl.data.recoding import Unrecoded
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import MatrixTable
+from bayesppl.errors import NotConjugateError
 from bayesppl.estimators.declared import start
 from bayesppl.estimators.learner import Learner
 
@@ -49,7 +50,8 @@ def named(candidates: Any) -> dict[str, Any]:
         if isinstance(clf, type) or not (hasattr(clf, "fit") and hasattr(clf, "predict_proba")):
             raise TypeError(
                 f"candidates[{name!r}] is {clf!r}, which has no predict_proba: a candidate is an estimator of "
-                "bayesppl, a pipeline that ends in one, or any other classifier with probabilities"
+                "bayesppl (a family goes into bayesppl.GenerativeClassifier), a pipeline that ends in one, or any "
+                "other classifier with probabilities"
             )
     return found
 
@@ -63,14 +65,20 @@ def try_candidate(name: str, clf: Any, rows: Rows, n_jobs: int | None) -> LeftOu
     """Fit a candidate of a user, and predict every row by it without that row.
 
     Of a pipeline that ends in an estimator of ours, the transformers are fitted once, without labels, and the last
-    step is left out exactly. Where a transformer wants labels, the pipeline is a guest, refitted for every fold.
+    step is left out exactly. Where a transformer wants labels, or the family has no closed form, it is a guest,
+    refitted for every fold.
     """
     transformers, last = (clf[:-1], clf[-1]) if isinstance(clf, Pipeline) else (None, clf)
     if not isinstance(last, Learner):
         return cross_validate(name, clf, rows, n_jobs)
     last = clone(last).set_params(rule="predictive")
     if not transformers:
-        return fit_and_leave_out(name, Unrecoded(), last, rows)
+        try:
+            return fit_and_leave_out(name, Unrecoded(), last, rows)
+        except NotConjugateError:  # such as a mixture, whose rows are completed by its inference
+            if last.inference == "closed_form":
+                raise
+            return cross_validate(name, last, rows, n_jobs)
     try:
         recoding = Preprocessing(clone(transformers).fit(rows.counted().table.native()))
     except (TypeError, ValueError):  # without labels; with them it may fit

@@ -359,6 +359,18 @@ def test_decisions_and_other_class_weights(fitted: bp.AutoClassifier) -> None:
     assert (often >= fitted.predict_proba(table)[:, 1]).all()
 
 
+def test_class_weights_of_new_rows_are_those_that_their_own_probabilities_average_to() -> None:
+    """EM stops where the weights are the average of the probabilities under them (Saerens et al. 2002, eq. 3)."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 100)
+    clf = bp.AutoClassifier().fit(rng.normal(2.0 * y[:, None], size=(200, 2)), y)
+    new = rng.normal(2.0 * (rng.random((300, 1)) < 0.9), size=(300, 2))
+    found = clf.estimate_class_weights(new, random_state=0)
+    em = found["em"].values
+    np.testing.assert_allclose(clf.predict_proba(new, class_weights=em).mean(0), em, atol=1e-6)
+    assert found["lower"][1] < 0.9 < found["upper"][1]
+
+
 def test_other_class_weights_change_the_odds_by_their_ratio() -> None:
     X, y = load_iris(return_X_y=True)
     clf = bp.AutoClassifier().fit(X[::3], y[::3])
@@ -393,7 +405,13 @@ def test_notebooks_show_the_summary_and_the_candidates(fitted: bp.AutoClassifier
     assert "<b>" not in odd.fit(IRIS, SPECIES)._repr_html_()
 
 
-@pytest.mark.parametrize("name", ["log_evidence", "partial_fit", "novelty", "to_pymc", "log_density"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("log_evidence", "partial_fit", "novelty", "to_pymc", "log_density", "impute", "expected_error_rate"),
+        *("diagnostics", "averaged_proba", "predict_proba_mcse", "provenance"),
+    ],
+)
 def test_what_is_not_defined_says_why(name: str, fitted: bp.AutoClassifier) -> None:
     assert not hasattr(fitted, name)
     with pytest.raises(AttributeError, match=f"AutoClassifier has no {name}: its? "):

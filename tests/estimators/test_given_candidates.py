@@ -185,3 +185,20 @@ def test_guests_and_their_transformers_are_not_saved(tmp_path: Path, fitted: bp.
     listed = bp.AutoClassifier([bp.GaussianNB(), bp.LinearDiscriminantAnalysis()]).fit(X, Y)
     listed.save(tmp_path / "model.npz")
     np.testing.assert_array_equal(bp.load(tmp_path / "model.npz").predict_proba(X), listed.predict_proba(X))
+
+
+def test_a_mixture_is_left_out_by_folds(tmp_path: Path) -> None:
+    mixture = bp.GenerativeClassifier(bp.Mixture(bp.Gaussian("diag"), components=2), inference="em")
+    clf = bp.AutoClassifier({"mixture": mixture, "naive": bp.GaussianNB()}).fit(X, Y)
+    assert clf.candidate_scores()["left_out"].values.tolist() == ["by folds", "exactly"]
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    proba = cross_val_predict(mixture, X, Y, cv=folds, method="predict_proba")
+    expected = np.log(proba[np.arange(len(Y)), CODES]).mean()
+    assert float(clf.candidate_scores()["log_score"].sel(model="mixture")) == pytest.approx(expected, rel=1e-9)
+    with pytest.raises(TypeError, match="candidate 'mixture' is a GenerativeClassifier"):
+        clf.save(tmp_path / "stack.npz")
+    in_closed_form = bp.GenerativeClassifier(bp.Mixture(bp.Gaussian("diag"), components=2))
+    with pytest.raises(bp.NotConjugateError, match="inference='em'"):
+        bp.AutoClassifier([in_closed_form]).fit(X, Y)
+    with pytest.raises(TypeError, match="a family goes into"):
+        bp.AutoClassifier([bp.Mixture(bp.Gaussian("diag"), components=2)]).fit(X, Y)
