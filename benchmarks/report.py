@@ -12,8 +12,8 @@ HEADER = (
 
 FIRST = """## The first call in a new process
 
-Gaussian Naive Bayes on 1e5×20, in milliseconds. "Compiled" loads numba and the compiled loops from the cache on
-disk at once, which a process does by itself only after a billion cells.
+Gaussian Naive Bayes on 1e5×20, in milliseconds of processor time. "Compiled" loads numba and the compiled loops
+from the cache on disk at once, which a process does by itself only after a billion cells.
 
 | | import | first fit | second fit |
 |---|---:|---:|---:|
