@@ -31,7 +31,7 @@ from bayesppl.families.gaussian_full import CorrelatedNormals
 from bayesppl.families.gaussian_regression import GaussianRegression
 from bayesppl.families.mixture import Mixture
 from bayesppl.families.transformed import Transformed
-from bayesppl.kernels.arrays import Array, Theta, draw_shares
+from bayesppl.kernels.arrays import Array, Theta, draw_shares, numbers_of_rows
 
 
 @singledispatch
@@ -113,12 +113,17 @@ def _require_filled(family: Family, X: Array) -> None:
 
 @singledispatch
 def drawn_statistics(family: Family, theta: Theta, X: Any, shares: Array, rng: np.random.Generator) -> Any:
-    """:func:`expected_statistics`, with the missing cells drawn once for every class."""
-    if not have_gaps(family, X).any():
+    """:func:`expected_statistics`, with the missing cells drawn: a row of weight w in a class is w rows there."""
+    lacking = have_gaps(family, X)
+    if not lacking.any():
         return sum_shares(family.rows(X), shares)
-    of_class = [np.flatnonzero(share) for share in shares.T]
-    drawn = (draw_gaps(family, theta, X[at], np.full(len(at), k), rng) for k, at in enumerate(of_class))
-    return sum_each([family.rows(each) for each in drawn], [shares[at, k] for k, at in enumerate(of_class)])
+    filled, weights = [], []
+    for k, share in enumerate(shares.T):
+        times = np.where(lacking, numbers_of_rows(share), share > 0)
+        at = np.repeat(np.arange(len(share)), times)
+        filled.append(family.rows(draw_gaps(family, theta, X[at], np.full(len(at), k), rng)))
+        weights.append((share / np.maximum(1, times))[at])
+    return sum_each(filled, weights)
 
 
 @have_gaps.register(CompositeFamily)
@@ -196,7 +201,7 @@ def _(family: CorrelatedNormals, theta: Theta | None, X: Array, shares: Array) -
     filled, n_numbers = [], len(family.columns)
     spread = np.zeros((shares.shape[1], X.shape[1], X.shape[1]))
     for k in range(shares.shape[1]):
-        found = _given_present(family, theta, X[rows], np.full(len(rows), k))
+        found = _given_present(family, theta, X[rows], np.full(len(rows), k), shares[rows].sum(1))
         of_class = np.array(X, dtype=np.float64)
         of_class[rows, -n_numbers:] = found.mean
         filled.append(family.rows(of_class))
@@ -308,9 +313,11 @@ class _Given(NamedTuple):
     group: Array
 
 
-def _given_present(family: CorrelatedNormals, theta: Theta | None, X: Array, codes: Array) -> _Given:
+def _given_present(
+    family: CorrelatedNormals, theta: Theta | None, X: Array, codes: Array, weights: Array | None = None
+) -> _Given:
     numbers = X[:, X.shape[1] - len(family.columns) :]
-    mean, covariance = _normal(family, theta, X, codes)
+    mean, covariance = _normal(family, theta, X, codes, weights)
     missing = np.isnan(numbers)
     combinations, group = np.unique(np.column_stack([codes, missing]), axis=0, return_inverse=True)
     matrices = np.broadcast_to(
@@ -328,12 +335,15 @@ def _given_present(family: CorrelatedNormals, theta: Theta | None, X: Array, cod
     return _Given(np.where(missing, expected, numbers), left, group)
 
 
-def _normal(family: CorrelatedNormals, theta: Theta | None, X: Array, codes: Array) -> tuple[Array, Array]:
+def _normal(
+    family: CorrelatedNormals, theta: Theta | None, X: Array, codes: Array, weights: Array | None
+) -> tuple[Array, Array]:
     """Mean of the numbers of every row, given its class, and the covariances of the classes, or of all."""
     if theta is None:
         there = np.ma.masked_invalid(X[:, X.shape[1] - len(family.columns) :])
-        variances = there.var(0).filled(1.0)
-        mean = np.broadcast_to(there.mean(0).filled(0.0), there.shape)
+        centre = np.ma.average(there, 0, weights)
+        variances = np.ma.average((there - centre) ** 2, 0, weights).filled(1.0)
+        mean = np.broadcast_to(centre.filled(0.0), there.shape)
         return mean, np.diag(np.where(variances > 0, variances, 1.0))
     mean = theta["mean"][codes]
     if isinstance(family, GaussianRegression):

@@ -128,6 +128,11 @@ def draw_codes(shares: Array, rng: np.random.Generator) -> Array:
     return codes
 
 
+def numbers_of_rows(weights: Array) -> Array:
+    """How many rows each row stands for by its weight, in whole numbers: at least one, none where it is zero."""
+    return np.where(weights > 0, np.maximum(1, np.round(weights)), 0).astype(np.int64)
+
+
 def draw_shares(proba: Array, weights: Array, rng: np.random.Generator) -> Array:
     """Draw the code of every row, as shares of its weight: a row of whole weight w is w rows, each with its own.
 
@@ -140,7 +145,7 @@ def draw_shares(proba: Array, weights: Array, rng: np.random.Generator) -> Array
     -------
     (n_rows, n_codes)
     """
-    times = np.where(weights > 0, np.maximum(1, np.round(weights)), 0).astype(np.int64)
+    times = numbers_of_rows(weights)
     if times.max(initial=0) > 1:
         return (
             rng.multinomial(times, proba / proba.sum(1, keepdims=True)) * (weights / np.maximum(1, times))[:, None]

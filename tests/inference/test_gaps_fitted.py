@@ -10,6 +10,7 @@ from scipy.stats import multivariate_normal
 import bayesppl as bp
 from bayesppl.datasets import load
 from bayesppl.errors import ConvergenceWarning
+from bayesppl.families.gaps import drawn_statistics
 
 RNG = np.random.default_rng(8)
 ROWS = RNG.multivariate_normal([1.0, -1.0], [[1.0, 0.7], [0.7, 2.0]], 24)
@@ -149,6 +150,37 @@ def test_a_row_of_weight_two_is_two_rows_and_one_of_weight_zero_none(family):
     one = bp.GenerativeClassifier(family, inference=em).fit(twice, np.r_[LABELS, LABELS[:6]], weights)
     two = bp.GenerativeClassifier(family, inference=em).fit(twice, np.r_[LABELS, LABELS[:6]])
     np.testing.assert_allclose(one.predict_log_proba(ROWS), two.predict_log_proba(ROWS), atol=1e-5)
+
+
+def test_the_start_of_a_search_counts_rows_by_their_weights():
+    """The default prior is resolved where a short search from there ends."""
+    rng = np.random.default_rng(0)
+    rows = np.where(rng.random(ROWS.shape) < 0.25, np.nan, ROWS)
+    weights, more = 1.0 + np.arange(24) % 3, rng.integers(0, 24, 6)
+    em = bp.EM(tol=1e-12, max_steps=10_000)
+
+    def fitted(at, weights=None):
+        clf = bp.QuadraticDiscriminantAnalysis(inference=em).fit(rows[at], LABELS[at], weights)
+        return clf.predict_log_proba(ROWS)
+
+    every = np.arange(24)
+    np.testing.assert_allclose(fitted(every, weights), fitted(np.repeat(every, weights.astype(int))), atol=1e-6)
+    of_none = np.r_[np.ones(24), np.zeros(6)]
+    np.testing.assert_allclose(fitted(np.r_[every, more], of_none), fitted(every), atol=1e-6)
+
+
+@pytest.mark.parametrize("weight", [9.0, 8.6])
+def test_gibbs_completes_a_row_of_weight_w_as_w_rows(weight):
+    """The sum of w independent draws has w times the variance of one; of one draw counted w times, w squared."""
+    family = bp.GenerativeClassifier(bp.Gaussian("full", NIW)).fit(ROWS, LABELS).posterior_.model.family
+    theta = {"mean": np.zeros((2, 2)), "covariance": np.tile([[1.0, 0.6], [0.6, 2.0]], (2, 1, 1))}
+    rng, n_draws = np.random.default_rng(0), 300
+    row, shares = np.array([[1.0, np.nan]]), np.array([[weight, 0.0]])
+    found = [drawn_statistics(family, theta, row, shares, rng) for _ in range(n_draws)]
+    sums = np.array([weight * drawn.mean[0, 1] for drawn in found])
+    given = 2.0 - 0.6**2  # of the second column given the first
+    assert abs(sums.mean() - 0.6 * weight) < 4.5 * np.sqrt(given * weight**2 / 9 / n_draws)
+    assert abs(sums.var() / (given * weight**2 / 9) - 1) < 4.5 * np.sqrt(2 / n_draws)
 
 
 def test_without_an_inference_that_completes_rows_gaps_are_refused():
