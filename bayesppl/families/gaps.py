@@ -341,10 +341,10 @@ def _normal(
     """Mean of the numbers of every row, given its class, and the covariances of the classes, or of all."""
     if theta is None:
         there = np.ma.masked_invalid(X[:, X.shape[1] - len(family.columns) :])
-        centre = np.ma.average(there, 0, weights)
-        variances = np.ma.average((there - centre) ** 2, 0, weights).filled(1.0)
+        centre: Any = np.ma.average(there, 0, weights)
+        variances: Any = np.ma.average((there - centre) ** 2, 0, weights)
         mean = np.broadcast_to(centre.filled(0.0), there.shape)
-        return mean, np.diag(np.where(variances > 0, variances, 1.0))
+        return mean, np.diag(np.where(variances.filled(0.0) > 0, variances.filled(0.0), 1.0))
     mean = theta["mean"][codes]
     if isinstance(family, GaussianRegression):
         effect, given = theta["effect"], X[:, : X.shape[1] - len(family.columns)]
