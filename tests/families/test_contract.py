@@ -5,11 +5,13 @@ import pickle
 from copy import deepcopy
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.examples import AVERAGED, COMPLETED, EXAMPLES, LEARNED_BINS, PLAIN
 
 import bayesppl.families
-from bayesppl.evaluation.contract import checks_of, make_case
+from bayesppl.conjugate.statistics import Events
+from bayesppl.evaluation.contract import check_pymc_density, check_pymc_likelihood, checks_of, make_case
 from bayesppl.families import REGISTRY
 
 ALL = {**EXAMPLES, **PLAIN, **LEARNED_BINS, **AVERAGED, **COMPLETED}
@@ -51,6 +53,21 @@ def checks():
 def test_contract(name, check):
     example = ALL[name]
     check(make_case(example.family, example.X, example.y))
+
+
+def test_a_factor_of_x_alone_that_is_wrong_is_found(monkeypatch):
+    """No posterior depends on it, and every evidence does."""
+    exponential, student = ALL["exponential"], ALL["student t"]
+    family = type(exponential.family)
+    monkeypatch.setattr(family, "count", lambda _, x, number: Events(x**0, x, np.log(x)))
+    with pytest.raises(AssertionError, match="factors of x alone"):
+        check_pymc_density(make_case(exponential.family, exponential.X, exponential.y))
+    log_likelihood = type(student.family).log_likelihood
+    monkeypatch.setattr(
+        type(student.family), "log_likelihood", lambda f, theta: lambda X: log_likelihood(f, theta)(X) + 0.1
+    )
+    with pytest.raises(AssertionError):
+        check_pymc_likelihood(make_case(student.family, student.X, student.y))
 
 
 def test_every_family_file_is_registered_and_has_an_example():
