@@ -224,7 +224,7 @@ def _predict_from_others(
     kept = weights.copy()
     kept[row] = 0.0
     others = posterior.model.statistics(X, one_hot(codes, posterior.model.n_classes, kept))
-    belief = prior.update(others.parts["features"])
+    belief = closed_forms.with_lent_rows(prior, others.parts["features"]).update(others.parts["features"])
     if not belief.is_proper().all():
         raise ImproperError(
             f"without row {row} the posterior of its class is improper: under an improper prior every class must "

@@ -5,7 +5,8 @@ and not to where the labels are (Cozman & Cohen 2002). So their log likelihood g
 Thrun & Mitchell 2000), zero among the choices, and the densities a temperature. Each choice is scored by the
 labels of rows left out. EM is run anew without them, and from where a fit without them begins: a label teaches the
 unlabelled rows around it, and leads EM to one of several fixed points, which would give it away. The prior is held
-as resolved from all rows. A weight above zero is chosen where the score gains more than its standard error, and
+as resolved from all rows, but where that of each class is made of rows of the others, a row left out leaves it. A
+weight above zero is chosen where the score gains more than its standard error, and
 all rows together more than three nats, strong evidence by Kass & Raftery (1995): the best of several weights gains
 something by chance.
 
@@ -30,6 +31,7 @@ from bayesppl.analysis.scores import log_scores
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ConvergenceWarning, UnlabelledWarning, warn
+from bayesppl.families.closed_forms import with_lent_rows
 from bayesppl.inference.em import EM
 from bayesppl.inference.missing_labels import MISSINGNESS
 from bayesppl.inference.unknown_classes import incomplete
@@ -168,9 +170,11 @@ def _left_out(
     for group in np.unique(groups):
         at = np.flatnonzero(groups == group)
         statistics = model.summarise(replace(rows, given_weights=np.where(groups == group, 0.0, rows.weights)))
+        held = with_lent_rows(prior, statistics)
         if weight:
-            statistics = _EM.search(replace(problem, known=statistics), statistics, or_mean=True).statistics
-        belief = prior.update(statistics)
+            without = replace(problem, prior=held, known=statistics)
+            statistics = _EM.search(without, statistics, or_mean=True).statistics
+        belief = held.update(statistics)
         log_joint[at] = model.log_joint_predictive(belief)(X[at])
         class_weights[at] = belief.parts[CLASS_WEIGHTS].mean()[CLASS_WEIGHTS]
     return log_joint, class_weights

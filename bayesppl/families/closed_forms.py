@@ -126,10 +126,26 @@ def _log_evidence(family: Family, prior: Any, statistics: Any) -> Array:
 
 def _log_increment(prior: Any, statistics: Any) -> Array:
     """Log evidence of every independent factor of the prior, but for log h."""
-    if prior.hierarchy is not None and prior.hierarchy.is_lent:
+    if _is_lent(prior):
         # the prior of a class holds the rows of the others, each of which would be counted K times
         return np.asarray(prior.hierarchy.log_evidence(statistics))
     return np.asarray(prior.log_increment(statistics))
+
+
+def with_lent_rows(prior: Any, statistics: Any) -> Any:
+    """The same prior, where that of each class is made of rows of the others: of the rows of ``statistics``.
+
+    Rows left out leave it too: their scatter would make them look like rows of every class but their own.
+    """
+    if isinstance(prior, Joint):
+        return replace(
+            prior, parts={name: with_lent_rows(part, statistics.parts[name]) for name, part in prior.parts.items()}
+        )
+    return prior.hierarchy.lent(statistics) if _is_lent(prior) else prior
+
+
+def _is_lent(prior: Any) -> bool:
+    return prior.hierarchy is not None and prior.hierarchy.is_lent
 
 
 def common_prior(family: Family, statistics: Any) -> Any:

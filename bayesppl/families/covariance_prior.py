@@ -84,6 +84,13 @@ class Hierarchy:
             found = self._of(shape[0], nu, self.independence * np.eye(len(self.sd)))
         return replace_unchecked(found, hierarchy=self)
 
+    def lent(self, statistics: Moments) -> NormalInverseWishart:
+        """The prior of every class with these numbers, made of the same share of other rows of the classes."""
+        scatter, degrees = self._in_units(statistics.scatter), scatter_degrees(statistics)
+        return replace_unchecked(
+            self._given(_of_others(scatter), _of_others(degrees), self.shares), hierarchy=self
+        )
+
     def common(self, prior: Conjugate) -> Any:
         """The prior of one class in place of all, which has the numbers that the classes share.
 
@@ -127,11 +134,11 @@ class Hierarchy:
         """Of so many rows, the share that the prior of a class holds."""
         return self.others / (self.others + rows)
 
-    def _given(self, scatter: Array, degrees: Array) -> NormalInverseWishart:
+    def _given(self, scatter: Array, degrees: Array, share: Array | None = None) -> NormalInverseWishart:
         """The prior of every class, of what these sums of other classes leave of the first prior."""
         n_classes, n_features = scatter.shape[:2]
         rows = self.independence + degrees
-        share = self._share(rows)
+        share = self._share(rows) if share is None else share
         psi = share[:, None, None] * (self.independence * np.eye(n_features) + scatter)
         return self._of(n_classes, n_features - 1 + share * rows, psi)
 

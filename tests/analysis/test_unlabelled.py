@@ -8,6 +8,7 @@ import pytest
 
 import bayesppl as bp
 from bayesppl.analysis import unlabelled
+from bayesppl.analysis.left_out_joints import row_joints
 from bayesppl.errors import ConvergenceWarning, UndefinedEstimateError, UnlabelledWarning
 
 RNG = np.random.default_rng(3)
@@ -89,6 +90,21 @@ def test_left_out_scores_are_those_of_refits(data, monkeypatch):
         tempered = log_weights + (log_joint - log_weights) / found.calibration.temperature
         scores.append(tempered[y[row]] - np.logaddexp(*tempered))
     assert found.log_scores[1] == pytest.approx(np.mean(scores), abs=1e-4)  # EM ends before its fixed point
+
+
+@pytest.mark.parametrize("weight", [0.0, 1e-12])
+@pytest.mark.parametrize("model", [bp.GaussianNB, bp.LinearDiscriminantAnalysis, bp.QuadraticDiscriminantAnalysis])
+def test_rows_without_weight_leave_the_scores_of_labelled_rows_alone(model, weight):
+    """By quadratic discriminant analysis a row leaves the priors of the other classes too, which hold it."""
+    X, labels = RIGHT[0], hidden(RIGHT[1], 12)
+    clf = model(unlabelled="learn", inference="em", unlabelled_weight=1e-12).fit(X, labels)
+    rows, learned, n_rows = clf.fitted_.rows, clf.fitted_.learned, 24
+    alone = model(unlabelled="drop").fit(X, labels)
+    found = unlabelled._left_out(learned.model, learned.statistics, rows, weight, np.arange(n_rows))
+    codes, ones = rows.codes, np.ones(n_rows)
+    expected = row_joints(alone.posterior_, X[:n_rows], codes, ones, "predictive")
+    np.testing.assert_allclose(found[0], expected.without, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found[1], expected.class_weights, rtol=1e-9)
 
 
 def test_what_is_reported():
