@@ -188,5 +188,5 @@ def test_refusals():
 
 def test_there_is_no_evidence():
     family, X = FAMILIES["full"]
-    with pytest.raises(NotConjugateError, match="learned from 3 rows that are only partly known"):
+    with pytest.raises(NotConjugateError, match="3 rows of the fit are only partly known"):
         classifier(family, "em").fit(X, LABELS).log_evidence()
