@@ -174,7 +174,17 @@ def _view(member: Member | Guest, stack: Stack, table: Table, units: Sequence[Se
         rows = MatrixTable(recoded.names, made, recoded.is_named, coded)
         return _by_trees(fitted, rows) if are_trees else member.log_proba_of_recoded(rows)
 
-    return partial(SeenRows(dense, origins, gaps, weights).log_joint, score=log_proba)
+    seen = SeenRows(dense, origins, gaps, weights)
+    if not are_trees:
+        return partial(seen.log_joint, score=log_proba)
+
+    def of_trees(rows: Array, sets: Array) -> Array:
+        found = seen.log_joint(rows, sets, log_proba)
+        # the answer to a row with gaps is the sum over the levels of these
+        found[sets.all(1)] = member.log_proba_of_recoded(recoded.take(rows))
+        return found
+
+    return of_trees
 
 
 def _by_trees(fitted: Fitted, table: Table) -> Array:

@@ -78,7 +78,10 @@ class Curves(RecodedFirst):
 
     def made_of(self, cells: Array) -> Table:
         """Add squares and products to rows that are recoded already: (n_rows, n_recoded_columns)."""
-        directions = (cells - self.center_) @ self.rotation_
+        gaps = np.isnan(cells)
+        directions = np.where(gaps, 0.0, cells - self.center_) @ self.rotation_
+        # components of a row with gaps are those of its other cells, columns of their own are missing
+        directions[gaps.all(1) if self.is_mixing else gaps] = np.nan
         one, other = np.triu_indices(directions.shape[1] if self.with_products else 0)
         curves = np.hstack([directions, directions[:, one] * directions[:, other]])
         return MatrixTable(tuple(range(curves.shape[1])), np.asfortranarray(curves), is_named=True)

@@ -126,13 +126,15 @@ class Leaves(RecodedFirst):
         nodes, rows = np.tile(self.roots_, (len(cells), 1)), np.arange(len(cells))[:, None]
         columns, thresholds, children = map(np.asarray, (self.columns_, self.thresholds_, self.children_))
         while True:
-            is_above = cells[rows, columns[nodes]] > thresholds[nodes]
-            below = children[is_above.astype(np.intp), nodes]
-            if (below == nodes).all():
+            asked = cells[rows, columns[nodes]]
+            below = children[(asked > thresholds[nodes]).astype(np.intp), nodes]
+            moved = np.where(np.isnan(asked), nodes, below)
+            if (moved == nodes).all():
                 break
-            nodes = below
+            nodes = moved
         names = tuple(range(nodes.shape[1]))
-        return MatrixTable(names, nodes.astype(np.float64), True, frozenset(names))
+        # a tree that asks for a cell that is missing says nothing
+        return MatrixTable(names, np.where(below == nodes, nodes, np.nan), True, frozenset(names))
 
     def origins(self, names: Sequence[Hashable]) -> list[tuple[Hashable, ...]]:
         """Name the columns that each recoded column, by which trees divide, is made of."""

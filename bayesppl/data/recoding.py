@@ -26,13 +26,17 @@ from bayesppl.kernels.arrays import Array
 #: One way to recode a column.
 View = Literal["number", "filled", "score", "code", "code_filled", "bin_filled", "indicators", "steps"]
 
-_CODES = ("code", "code_filled", "bin_filled")
+_SUMMED = ("code_filled", "bin_filled")
+_CODES = ("code", *_SUMMED)
 
 #: Whole numbers of up to this many different values may be codes of levels.
 FEW_VALUES = 10
 
 #: Levels that get an indicator of their own; the others share the case in which all indicators are zero.
 _MOST_INDICATORS = 30
+
+#: Combinations of levels over which trees and location models sum.
+_MOST_COMBINATIONS = 4096
 
 _MOST_BINS = 12
 _STEPS = 5
@@ -84,22 +88,24 @@ class Column:
             values = _floats(table, self.name)
             if view == "number":
                 return [values]
-            gaps = np.isnan(values)
+            gaps, middle = np.isnan(values), self.median
             if view == "score":
-                filled = np.where(gaps, 0.0, np.interp(values, self.knots, self.scores))
-            else:
-                filled = np.where(gaps, self.median, values)
-            return [filled, gaps.astype(np.float64)] if self.has_gaps else [filled]
+                values, middle = np.interp(values, self.knots, self.scores), 0.0
+            # a gap says nothing where the fit had none, and is an observation where it had some
+            return [np.where(gaps, middle, values), gaps.astype(np.float64)] if self.has_gaps else [values]
         codes = self._codes(table, view)
+        is_new = (codes == -2) & (not self.has_others)
+        is_new |= (codes == -1) & (view == "code" or not self.has_gaps)
         if view in ("indicators", "steps"):
             size = len(self.levels) if view == "indicators" else len(self.step_edges) + 1
             wanted = [*range(1, min(size, _MOST_INDICATORS + 1)), *([-1] if self.has_gaps else [])]
-            return [(codes == code).astype(np.float64) for code in wanted]
-        # what did not occur in training is missing, or the first level
-        is_new = (codes == -2) & (not self.has_others)
-        is_new |= (codes == -1) & (view == "code" or not self.has_gaps)
-        fill = {"code_filled": 0.0, "bin_filled": float(np.searchsorted(self.edges, self.median))}
-        return [np.where(is_new, fill.get(view, np.nan), codes)]
+            return [np.where(is_new, np.nan, codes == code) for code in wanted]
+        return [np.where(is_new, np.nan, codes)]
+
+    def most_codes(self, view: View) -> int:
+        """Bound the number of levels or bins of a family of codes, one for what is still to come included."""
+        own = len(self.edges) + 1 if view == "bin_filled" else len(self.levels) + self.has_others
+        return own + self.has_gaps + 1
 
     def _codes(self, table: Table, view: View) -> Array:
         """Return bins, or places among the levels; -1 where the cell is missing, -2 for no level: (n_rows,)."""
@@ -228,9 +234,10 @@ class Recoding(BaseEstimator):
     """Recode numbers in one way, levels in another.
 
     ``number`` and ``code`` keep gaps; ``filled`` and ``score`` (normal scores) fill them and add an indicator;
-    ``code_filled`` and ``bin_filled`` make them a level, and what the fit has not seen is the first level, or the
-    bin of the median; ``indicators`` and ``steps`` are zeros and ones, for
-    each level or bin but the first.
+    ``code_filled`` and ``bin_filled`` make them a level; ``indicators`` and ``steps`` are zeros and ones, for each
+    level or bin but the first. A gap in a column that had none in the fit, and a level that is new, are missing
+    in all that they become. Families of codes sum over the levels of missing cells: of a row that lacks more of
+    them than can be summed over, nothing is kept.
 
     Parameters
     ----------
@@ -286,8 +293,17 @@ class Recoding(BaseEstimator):
         if len(set(names)) < len(names):  # a column that is called like the second part of another
             names = [f"{place}: {name}" for place, name in enumerate(names)]
         matrix = np.array(cells, dtype=np.float64).reshape(len(cells), len(table))
+        if np.isnan(matrix).any():
+            matrix[:, self._lack_too_many(matrix)] = np.nan
         coded = frozenset(name for name, is_code in zip(names, are_codes, strict=True) if is_code)
         return MatrixTable(tuple(names), matrix.T, True, coded)
+
+    def _lack_too_many(self, matrix: Array) -> Array:
+        """Which rows lack levels of more combinations than families sum over: (n_rows,) of bool."""
+        views = [self.view(column) for column in self.columns_]
+        counts = [c.most_codes(v) if v in _SUMMED else 1 for c, v in zip(self.columns_, views, strict=True)]
+        logs = np.log(np.repeat(counts, self.widths()))
+        return np.asarray(logs @ np.isnan(matrix) > np.log(_MOST_COMBINATIONS))
 
     def widths(self) -> list[int]:
         """Count the columns that every column becomes."""

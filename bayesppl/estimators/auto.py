@@ -228,7 +228,8 @@ class AutoClassifier(Shell[Stack]):
         Returns
         -------
         pandas.DataFrame, (n_rows, n_recoded_columns)
-            Levels are codes, the most frequent one first; gaps are filled, levels or NaN, as the model needs them.
+            Levels are codes, the most frequent one first; gaps are filled, levels or NaN, as the model needs them,
+            and NaN where the column had none in the fit.
             A guest takes the columns as they are.
 
         Raises
@@ -376,7 +377,7 @@ class AutoClassifier(Shell[Stack]):
         over columns that are not seen, and trees are those of the columns seen. Location models, curves of
         principal components, leaves and guests average over rows that stand in for them: drawn from the model,
         made of values that were drawn column by column (leaves), or of the fit (guests). A missing cell may weigh
-        something too: in some models a gap is an observation.
+        something too: in some models a gap is an observation, where the column had gaps in the fit.
 
         Examples
         --------

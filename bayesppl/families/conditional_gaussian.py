@@ -180,14 +180,17 @@ class ConditionalGaussian(Wrapping):
         return BlockRows({"categories": codes, "numbers": beside})
 
     def _alternatives(self, X: BlockRows) -> Iterator[tuple[Array, Iterator[BlockRows]]]:
-        """Yield the places of rows that lack some categories, and the rows with all levels these can have."""
-        categories = self.of_categories.bound.tables
-        for places, completions in completed(X.parts["categories"], categories, MOST_COMPLETIONS):
-            numbers = X.parts["numbers"][places]
+        """Yield the places of rows that hold something but lack categories, and rows with all levels of these."""
+        codes, numbers = X.parts["categories"], X.parts["numbers"]
+        seen = np.flatnonzero((codes >= 0).any(1) | ~np.isnan(numbers).all(1))
+        for those, completions in completed(codes[seen], self.of_categories.bound.tables, MOST_COMPLETIONS):
+            places = seen[those]
             yield (
                 places,
                 (
-                    BlockRows({"categories": codes, "numbers": np.tile(numbers, (len(codes) // len(places), 1))})
-                    for codes in completions
+                    BlockRows(
+                        {"categories": each, "numbers": np.tile(numbers[places], (len(each) // len(places), 1))}
+                    )
+                    for each in completions
                 ),
             )

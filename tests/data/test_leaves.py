@@ -154,3 +154,23 @@ def test_a_box_among_noise_is_seen_saved_and_explained(tmp_path) -> None:
     total = (found["weight"].sum("feature") + found["prior"]).transpose("row", "class")
     np.testing.assert_allclose(total, logit(clf.predict_proba(new)), rtol=1e-8)
     assert set(abs(found["weight"]).mean(("row", "class")).to_series().nlargest(3).index) <= {"a", "b", "kind"}
+
+
+def test_a_tree_that_asks_for_a_missing_cell_says_nothing() -> None:
+    leaves, seen = grown(CULTIVARS[SOME])
+    order = np.argsort(
+        np.cos(WINE[SOME].astype(np.float32).sum(1, dtype=np.float64)) @ WINE[SOME].astype(np.float32)
+    )
+    gone = WINE.copy()
+    gone[:, 6] = np.nan
+    complete, found = (np.asarray(leaves.transform(rows).numeric()) for rows in (WINE, gone))
+    silent = np.isnan(found)
+    np.testing.assert_array_equal(found[~silent], complete[~silent])
+    for tree, own in enumerate(seen.T):
+        X = WINE.astype(np.float32)[:, order]
+        model = DecisionTreeClassifier(max_features="sqrt", random_state=tree).fit(
+            X[SOME][own], CULTIVARS[SOME][own]
+        )
+        asks = model.tree_.feature == np.flatnonzero(order == 6)[0]
+        np.testing.assert_array_equal(silent[:, tree], model.decision_path(X) @ asks > 0)
+    assert 0.1 < silent.mean() < 0.9
