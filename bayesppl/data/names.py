@@ -21,6 +21,11 @@ def positions_of(n_columns: int) -> tuple[str, ...]:
     return tuple(f"x{j}" for j in range(n_columns))
 
 
+def indexed(name: Hashable, size: int) -> tuple[str, ...]:
+    """Name the columns of an array that has one name."""
+    return tuple(f"{name}[{j}]" for j in range(size))
+
+
 def only_count(names: Iterable[Any]) -> bool:
     """Whether names are the numbers 0, 1, … in turn, which say no more than a place."""
     return all(name == place for place, name in enumerate(names))

@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 
 from bayesppl.data.columns import as_objects
 from bayesppl.data.matrices import read_matrix
-from bayesppl.data.names import listed, meant
+from bayesppl.data.names import indexed, listed, meant
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 
@@ -55,7 +55,7 @@ class Columns:
         if len(table.names) != len(self.names):
             raise ValueError(
                 f"X has {len(table.names)} features, but {self.reader} is expecting {len(self.names)} features "
-                "as input"
+                "as input" + (f": {listed(self.names)}" if self.are_named else "")
             )
         return table.renamed(self.names)
 
@@ -71,7 +71,7 @@ scipy.sparse matrix
         of arrays without names are called ``x0``, ``x1``, …, and so are those of data frames that are numbered 0,
         1, … in turn; other numbers, such as years, and dates are names, as text. Masked cells of a numpy masked
         array are missing. A dict of names to columns, and a list of dicts, named tuples or series, one for each
-        row, are read by their names.
+        row, are read by their names; an array of several columns in a dict is ``name[0]``, ``name[1]``, ….
 
     Raises
     ------
@@ -122,10 +122,12 @@ def _frame_of_columns(columns: dict[Any, Any]) -> Any:
     import pandas as pd
 
     # pandas would round integers beside gaps in a list
-    as_they_are = {
-        name: as_objects(cells, len(cells)) if isinstance(cells, list | tuple) else cells
-        for name, cells in columns.items()
-    }
+    as_they_are: dict[Any, Any] = {}
+    for name, cells in columns.items():
+        if isinstance(cells, np.ndarray) and cells.ndim == 2:
+            as_they_are |= zip(indexed(name, cells.shape[1]), cells.T, strict=True)
+        else:
+            as_they_are[name] = as_objects(cells, len(cells)) if isinstance(cells, list | tuple) else cells
     try:
         return pd.DataFrame(as_they_are)
     except ValueError as error:

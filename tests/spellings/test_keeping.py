@@ -119,6 +119,25 @@ def test_models_that_are_exact_are_saved_like_any_other(name, tmp_path):
     assert loaded.log_evidence() == clf.log_evidence()
 
 
+def test_rows_given_by_variables_are_read_after_loading_too(tmp_path):
+    hours, calls = RNG.uniform(0.5, 3.0, len(CODES)), RNG.poisson(3, (len(CODES), 2))
+    with pm.Model() as model:
+        label = pm.Bernoulli("sick", pm.Beta("p", 1, 1), observed=CODES)
+        given, rate = pm.Data("hours", hours), pm.Gamma("rate", 2, 1, shape=(2, 2))
+        pm.Poisson("calls", rate[label] * given[:, None], observed=calls)
+    clf = bp.from_pymc(model, label="sick")
+    clf.save(tmp_path / "model.npz")
+    loaded, rows = bp.load(tmp_path / "model.npz"), {"calls": calls[:3], "hours": hours[:3]}
+    np.testing.assert_array_equal(loaded.predict_proba(rows), clf.predict_proba(rows))
+    for one in (clf, loaded):
+        with pytest.raises(
+            ValueError, match=r"expecting 3 features as input: 'calls\[0\]', 'calls\[1\]', 'hours'"
+        ):
+            one.predict_proba(calls[:3])
+        with pytest.raises(ValueError, match=r"missing.*'hours'"):
+            one.predict_proba({"calls": calls[:3]})
+
+
 def test_classes_and_columns_of_an_estimator_come_back(tmp_path, monkeypatch):
     monkeypatch.setattr(sampling, "compile_density", lambda density, notify: None)
     monkeypatch.setattr(sampling, "warn_of_problems", lambda diagnosis: None)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.data.names import only_count, positions_of
+from bayesppl.data.names import indexed, only_count, positions_of
 from bayesppl.data.read_table import Columns, as_table
 from bayesppl.data.table import Table
 from bayesppl.inference.pymc.reading.rows import Observed
@@ -138,7 +138,7 @@ class Layout:
         own, table = self.columns[name], as_table(rows)
         first = self.names.index(own[0])
         lists = [own, *(tuple(names[first : first + len(own)]) for names in known)]
-        by_default = None if own in (positions_of(len(own)), _indexed(name, len(own))) else own
+        by_default = None if own in (positions_of(len(own)), indexed(name, len(own))) else own
         names = next((names for names in lists if set(names) == set(table.names)), by_default)
         found = table if names is None else Columns(names, True, f"the variable {name!r}").align(rows)
         return np.asarray(found.numeric())
@@ -184,7 +184,7 @@ def layout_of(model: Any, observed: Sequence[Observed], classes: Sequence[Hashab
     named = len(set(flat)) == len(flat) and all(names is not None for names in own.values())
     if not named and len(rows) > 1:
         own = {
-            name: (name,) if values.ndim == 1 else _indexed(name, values[0].size) for name, values in rows.items()
+            name: (name,) if values.ndim == 1 else indexed(name, values[0].size) for name, values in rows.items()
         }
         named = True
     elif not named:
@@ -203,11 +203,6 @@ def layout_of(model: Any, observed: Sequence[Observed], classes: Sequence[Hashab
         named,
     )
     return layout, [values.reshape(len(values), -1) for values in rows.values()]
-
-
-def _indexed(name: str, size: int) -> tuple[str, ...]:
-    """Names of the columns of one of several variables, where these have none."""
-    return tuple(f"{name}[{j}]" for j in range(size))
 
 
 def _own_names(
