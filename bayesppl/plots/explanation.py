@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import logit
 
 from bayesppl.analysis.parameters import PROB, tails
+from bayesppl.data.columns import missing
 from bayesppl.data.names import short_names
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.estimators.classifier import BayesClassifier
@@ -219,7 +220,7 @@ def _strip(
     if is_number:
         values = np.linspace(np.nanmin(column), np.nanmax(column), _POINTS)
     else:
-        present = [value for value in column.tolist() if value is not None and value == value]
+        present = column[~missing(column)].tolist()
         values = np.array(sorted(set(present), key=lambda value: (str(type(value)), value)), dtype=object)
         if len(values) > _MOST_LEVELS:
             values = values[np.linspace(0, len(values) - 1, _MOST_LEVELS).round().astype(int)]

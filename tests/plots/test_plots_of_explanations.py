@@ -62,3 +62,12 @@ def test_nomograms_need_independent_columns(iris):
     lda = bp.LinearDiscriminantAnalysis().fit(X, bp.datasets.load("iris")[1])
     with pytest.raises(ValueError, match="depend on each other"):
         plot_nomogram(lda, X, "virginica", "setosa")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "cells"), [("boolean", [True, False, None, True]), ("string", ["x", "y", None, "x"])]
+)
+def test_a_nomogram_leaves_out_missing_cells_of_any_kind(dtype, cells):
+    X = pd.DataFrame({"a": pd.array(cells, dtype=dtype), "b": [1.0, 2.0, 3.0, 4.5]})
+    ax = plot_nomogram(bp.MixedNB().fit(X, list("uvuv")), X, "u", "v")
+    assert {str(cell) for cell in cells if cell is not None} <= {text.get_text() for text in ax.texts}
