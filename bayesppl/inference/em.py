@@ -18,7 +18,7 @@ from bayesppl.inference.unknown_classes import incomplete
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import GenerativeModel
-from bayesppl.model.posterior import Exact, Expected, Posterior, Report, in_log_odds
+from bayesppl.model.posterior import Exact, Expected, Posterior, Report, flat, in_log_odds
 
 Estimate = Literal["map", "mle"]
 
@@ -119,6 +119,8 @@ class EM(Inference):
         problem = replace(problem, prior=in_log_odds(problem.prior))
         least = self.tol * problem.augmentation.total_weight
         theta, objective, converged = _mode_or_mean(problem, first), [], False
+        if self.estimate == "mle":
+            problem = replace(problem, prior=flat(problem.prior))
         for _ in range(self.max_steps):
             expected = problem.augmentation.expected(theta)
             statistics = problem.known + expected.statistics

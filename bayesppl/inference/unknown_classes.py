@@ -120,9 +120,13 @@ def _told(partly: PartlyKnown, n_classes: int) -> Array:
     """Probabilities of the classes of rows by their labels alone; nothing of rows that have none."""
     log_told = np.zeros((len(partly), n_classes)) if partly.log_prior is None else partly.log_prior.copy()
     votes = partly.votes
-    if votes is not None:
+    if votes is not None and votes.are_known:
         log_errors = logarithm(votes.errors / votes.errors.sum(-1, keepdims=True))
         np.add.at(log_told, votes.rows, log_errors[votes.annotators, :, votes.labels])
+    elif votes is not None:
+        shares = np.zeros_like(log_told)
+        np.add.at(shares, (votes.rows, votes.labels), 1.0)
+        log_told[votes.rows] += logarithm(shares[votes.rows])
     told = np.exp(log_told - logsumexp(log_told, axis=1, keepdims=True))
     told[(log_told == log_told[:, :1]).all(1)] = 0.0
     return told

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from html import escape
@@ -283,11 +283,23 @@ class Expected(InClosedForm):
 
 def in_log_odds(belief: Joint) -> Joint:
     """The belief whose mode is that of the log odds, of the weights of components and of wrong labels."""
+
+    def shifted(part: Dirichlet) -> Dirichlet:
+        is_shifted = part.parameter in (CONFUSION, COMPONENT_WEIGHT)
+        return replace(part, concentration=part.concentration + is_shifted)
+
+    return _with_simplices(belief, shifted)
+
+
+def flat(belief: Joint) -> Joint:
+    """The belief with the same density for all probabilities of outcomes, also where some are zero."""
+    return _with_simplices(belief, lambda part: replace(part, concentration=np.ones_like(part.concentration)))
+
+
+def _with_simplices(belief: Joint, change: Callable[[Dirichlet], Dirichlet]) -> Joint:
     parts = {}
     for name, part in belief.parts.items():
         if isinstance(part, Joint):
-            part = in_log_odds(part)
-        elif isinstance(part, Dirichlet) and part.parameter in (CONFUSION, COMPONENT_WEIGHT):
-            part = replace(part, concentration=part.concentration + 1)
-        parts[name] = part
+            part = _with_simplices(part, change)
+        parts[name] = change(part) if isinstance(part, Dirichlet) else part
     return replace(belief, parts=parts)

@@ -88,6 +88,50 @@ def test_rows_of_a_matrix_with_counts_are_so_many_rows():
     np.testing.assert_allclose(one.annotators()["confusion"], other.annotators()["confusion"], atol=1e-5)
 
 
+def likelihood_by_hand(item, annotator, label, steps):
+    """The log likelihood as a function, and after EM from the shares of the votes, as Dawid & Skene (1979)."""
+    n_classes = label.max() + 1
+    votes = np.zeros((item.max() + 1, annotator.max() + 1, n_classes))
+    np.add.at(votes, (item, annotator, label), 1.0)
+
+    def of(class_weights, confusion):
+        errors = np.prod(confusion[None] ** votes[:, :, None, :], axis=(1, 3))  # 0 ** 0 = 1
+        joint = class_weights * errors
+        return joint / joint.sum(1, keepdims=True), np.log(joint.sum(1)).sum()
+
+    shares = votes.sum(1) / votes.sum((1, 2))[:, None]
+    for _ in range(steps):
+        confusion = np.einsum("ik,ial->akl", shares, votes)
+        shares, log_likelihood = of(shares.mean(0), confusion / confusion.sum(-1, keepdims=True))
+    return of, log_likelihood
+
+
+def check_likelihood(item, annotator, label):
+    votes = pd.DataFrame({"item": item, "annotator": annotator, "label": label})
+    posterior = bp.dawid_skene(votes, inference=bp.EM(estimate="mle", tol=1e-11)).posterior_
+    assert posterior.record["converged"] == "True"
+    given = posterior.statistics.parts["confusion"].counts  # expected
+    confusion, counts = given / given.sum(-1, keepdims=True), posterior.statistics.parts["class_weights"].counts
+    of, by_hand = likelihood_by_hand(item, annotator, label, steps=2000)
+    found = of(counts / counts.sum(), confusion)[1]
+    assert posterior.record["objective"] == pytest.approx(found, abs=1e-7)
+    assert found >= by_hand - 1e-7
+    return found, by_hand
+
+
+def test_the_likelihood_of_votes_some_of_which_nobody_gave():
+    """Probabilities of zero, of labels that were not given: 0 log 0 = 0."""
+    given = [(i, a, vote) for i, votes in enumerate(VOTES) for a, vote in enumerate(votes) if vote is not None]
+    check_likelihood(*np.transpose(given))
+
+
+@pytest.mark.skipif("BAYESPPL_DATA" not in os.environ, reason="needs the anesthesia data")
+def test_the_anesthesia_data_as_dawid_and_skene_have_them():
+    table = pd.read_csv(Path(os.environ["BAYESPPL_DATA"]) / "annotators" / "anesthesia.csv")
+    _, by_hand = check_likelihood(*(table.to_numpy().T - 1))
+    assert by_hand == pytest.approx(-190.731, abs=1e-3)
+
+
 def test_soft_labels_agree_with_enumeration():
     X = RNG.normal(size=(7, 2))
     soft = np.asarray([[1, 0], [0, 1], [1, 0], [0, 1], [0.8, 0.2], [0.3, 0.7], [np.nan, np.nan]])
