@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
@@ -23,6 +24,9 @@ _UNIQUE_SHARE, _FEW_TEXTS = 0.5, 20
 
 # Texts that often stand for a missing cell.
 _MARKS = ("?", "-", "--", ".", "n.a.", "unknown", "missing", "none")
+
+# Dates in figures, such as 2007-11-11 or 3/4/98, and what may follow: a time.
+_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?")
 
 # Text is mostly numbers where more than this share of its cells are.
 NUMBERS_SHARE = 0.5
@@ -75,6 +79,11 @@ def remarks(X: Any) -> Iterator[str]:
         odd = Counter({text: count for text, count in texts.items() if not is_number(text)})
         if odd.total() < (1 - NUMBERS_SHARE) * n_cells:
             yield f"column {name!r} is text, but {_of_numbers(odd, n_cells, drop)}"
+        elif sum(count for text, count in texts.items() if _DATE.fullmatch(text)) > NUMBERS_SHARE * n_cells:
+            yield (
+                f"column {name!r} holds dates, taken for {n_different} levels, which new rows will not have: "
+                f"{drop}, or put numbers such as the day of the year in its place"
+            )
         elif n_different > max(_FEW_TEXTS, _UNIQUE_SHARE * n_cells):
             yield (
                 f"column {name!r} holds {n_different} different texts in {n_cells} rows; as levels they hold no "

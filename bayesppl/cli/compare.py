@@ -192,7 +192,8 @@ def compare(
                 from bayesppl.cli import compare_page
 
                 remarks = list(columns.remarks(source.X))
-                sections = compare_page.sections_of(classifier, records, taken, test, remarks)
+                known = taken | dict.fromkeys(chosen.drop, "left out by --drop")
+                sections = compare_page.sections_of(classifier, records, known, test, remarks)
                 compare_page.write_page(page, f"{source.target} in {Path(data).name}", sections)
     else:
         head = f"[bold]{model}[/] on [bold]{safe(data)}[/] ({inference}, seed {seed})"

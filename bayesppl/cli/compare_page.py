@@ -14,10 +14,12 @@ import numpy as np
 from bayesppl.cli.report import Record
 from bayesppl.cli.rows import Rows
 from bayesppl.data.labels import encode_labels
+from bayesppl.data.leaves import Leaves
 from bayesppl.data.names import one_line, short_names
 from bayesppl.estimators.auto import AutoClassifier
 from bayesppl.files import replacing
 from bayesppl.kernels.arrays import Array
+from bayesppl.model.member import Member
 
 # rows by which columns are ranked, those that are explained one by one, and columns that are named
 _RANKED, _HARDEST, _MOST_COLUMNS = 40, 3, 12
@@ -75,7 +77,7 @@ def sections_of(
     records : sequence of dict
         Of the stack and its models, on the rows held out.
     taken : mapping of column to words
-        What every column was taken for; others were left out.
+        What every column was taken for, or why it was left out; others do not vary.
     test : Rows
         Held out.
     remarks : sequence of str
@@ -90,7 +92,8 @@ def sections_of(
         for label, count in zip(stack.classes.tolist(), stack.class_count.tolist(), strict=True)
     ]
     columns = [
-        {"column": str(c), "taken for": taken.get(str(c), "left out: it does not vary")} for c in test.X.columns
+        {"column": name, "taken for": taken.get(name, "left out: it does not vary")}
+        for name in dict.fromkeys([*map(str, test.X.columns), *taken])
     ]
     yield "The data", [_text(f"{stack.facts[0]}."), _table(counts), _table(columns)]
 
@@ -183,7 +186,8 @@ def _hardest(clf: AutoClassifier, test: Rows, log_proba: Array, codes: Array) ->
     picture = plot_explanation(found.isel(row=[0]), label=labels[answers[0]])
     return [
         "The rows whose label was given the least probability. They may be errors in the data, or cases that the "
-        "columns do not tell apart. Behind a column stands its weight for the answer (+) or against it (-).",
+        "columns do not tell apart. Row 0 is the first. Behind a column stands its weight for the "
+        "answer (+) or against it (-).",
         _table(lines),
         _picture(picture, f"Row {lines[0]['row']}: what spoke for {lines[0]['answer']}, and against it"),
     ]
@@ -225,7 +229,10 @@ def _cautions(clf: AutoClassifier, together: Record, log_proba: Array, codes: Ar
     for label, count in zip(stack.classes.tolist(), stack.class_count.tolist(), strict=True):
         if count < 20:
             yield f"There are only {count:g} rows of {label} to learn from."
-    if (surest := max(stack.members, key=lambda member: member.temperature)).temperature > 2:
+    # every row is in a leaf of each of a hundred trees, which count the same rows whatever the data are
+    others = [m for m in stack.members if not (isinstance(m, Member) and isinstance(m.recoding, Leaves))]
+    surest = max(others, key=lambda member: member.temperature, default=None)
+    if surest is not None and surest.temperature > 2:
         yield (
             f"The model '{surest.name}' would be far too sure by itself (its temperature is "
             f"{surest.temperature:.1f}, and 1 would be right): columns depend on each other, or have other shapes "

@@ -262,7 +262,8 @@ def summarise(stack: Stack) -> str:
             f"weights: {weighted}",
             *(f"{m.name!r} by itself {_trust(m.temperature)} (T = {m.temperature:.2f})" for m in calibrated[:1]),
             f"left-out labels: log score {stack.log_score:.3f} ± {stack.log_score_se:.3f}, accuracy "
-            f"{stack.accuracy:.3f}; best candidate alone {best!r} {stack.candidates[best][1]:.3f}; choosing cost "
+            f"{stack.accuracy:.3f}; best of {len(stack.candidates)} candidates {best!r} "
+            f"{stack.candidates[best][1]:.3f}, which looks better than it is; choosing weights cost "
             f"{stack.cost_of_choosing:.4f} a row",
         ]
     )

@@ -19,6 +19,9 @@ from bayesppl.kernels.arrays import Array, Theta
 R_HAT_LIMIT = 1.01
 ESS_PER_CHAIN = 100
 
+# Chains that agree have such an R-hat often if they are shorter than these draws in all.
+_SLIGHT, _ENOUGH = 1.05, 4000
+
 # A parameter with more entries than this is judged by as many of them, evenly spaced.
 ENTRIES_AT_MOST = 400
 
@@ -58,9 +61,11 @@ def diagnose(samples: Theta, sample_stats: Mapping[str, Array]) -> Diagnosis:
     worst = {name: np.max(m[0], initial=-np.inf, where=~np.isnan(m[0])) for name, m in measures.items()}
     name = max(worst, key=lambda key: worst[key])
     if worst[name] > R_HAT_LIMIT:
+        is_short = worst[name] < _SLIGHT and n_chains * n_draws < _ENOUGH
+        chance = f" It may be chance in {n_chains} chains of {n_draws} draws; in 4 of 1000 it rarely is."
         problems.append(
             f"R-hat of {name!r} is {worst[name]:.3f}, above {R_HAT_LIMIT}: the chains do not agree. Raise tune "
-            "and draws; if that does not help, the posterior has several modes."
+            "and draws; if that does not help, the posterior has several modes." + (chance if is_short else "")
         )
     for at, where in ((1, "bulk"), (2, "tails")):
         least = {name: np.min(m[at], initial=np.inf, where=~np.isnan(m[at])) for name, m in measures.items()}

@@ -99,7 +99,9 @@ def plot_explanation(
         if found.sizes["row"] == 1
         else f"average weight of evidence of {found.sizes['row']} rows"
     )
-    name_axes(ax, f"{what} for {label} against {found.attrs['against']}, in nats")
+    line = "" if lower is None else f"; line: {found.attrs.get('prob', PROB):.0%} "
+    line += "" if lower is None else "interval" if found.sizes["row"] == 1 else "of the rows"
+    name_axes(ax, f"{what} for {label} against {found.attrs['against']}, in nats{line}")
     total = float(found["log_odds"].mean("row"))
     ax.set_title(f"log odds {total:+.3g}", fontsize="medium")
     return tidy(ax)

@@ -66,6 +66,15 @@ def test_text_that_hardly_repeats_is_warned_about():
     assert "column 'name' holds 30 different texts in 30 rows" in remark
 
 
+@pytest.mark.parametrize("written", ["%Y-%m-%d", "%d/%m/%y", "%d.%m.%Y", "%Y-%m-%d %H:%M"])
+def test_dates_that_are_text_are_warned_about(written):
+    days = pd.date_range("2007-11-09", periods=5).strftime(written).to_list()
+    rooms = ["1-2", "10.2.1", "3-4", "2-2", "1-1-b"]  # no dates, most of them
+    (remark,) = columns.remarks(pd.DataFrame({"egg": days * 8, "rooms": rooms * 8}))
+    assert remark.startswith("column 'egg' holds dates, taken for 5 levels")
+    assert "--drop egg" in remark
+
+
 def test_marks_of_missing_cells_are_named_with_the_options_that_read_them():
     votes = pd.DataFrame(
         {"tax": ["y", "n", "?", "n"] * 5, "war": ["?", "y", "n", "?"] * 5, "state": list("abcd") * 5}

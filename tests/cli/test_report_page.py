@@ -80,12 +80,15 @@ def test_the_page_is_complete_and_needs_nothing_else(run: Any, table: Path, tmp_
 
 
 def test_the_page_as_markdown(run: Any, table: Path, tmp_path: Path) -> None:
-    assert run("compare", table, "--target", "fate", "--report", tmp_path / "report.md")[0] == 0
+    options = ("--target", "fate", "--drop", "same", "--report", tmp_path / "report.md")
+    assert run("compare", table, *options)[0] == 0
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == SECTIONS
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert all(len(re.split(r"(?<!\\)\|", row)) >= 4 for row in rows)
     assert r"a\|b" in text
+    assert any("same" in row and row.endswith("| left out by --drop |") for row in rows)
+    assert "Row 0 is the first." in text
     assert "<script>" not in text
 
 

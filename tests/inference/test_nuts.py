@@ -240,6 +240,10 @@ def test_problems_are_found_and_said_once():
     assert diagnose({"fine": fine}, {"diverging": np.zeros((4, 500), bool)}).problems == []
     [mixing] = [p for p in diagnose({"fine": fine, "apart": apart}, {}).problems if "R-hat" in p]
     assert "'apart'" in mixing
+    assert "chance" not in mixing
+    near = fine + 0.15 * np.arange(4)[:, None, None]
+    [slight] = [p for p in diagnose({"near": near}, {}).problems if "R-hat" in p]
+    assert "may be chance in 4 chains of 500 draws; in 4 of 1000 it rarely is" in slight
     assert any("effective draws" in p for p in diagnose({"stuck": stuck}, {}).problems)
     [diverged] = diagnose({"fine": fine}, {"diverging": np.eye(4, 500, dtype=bool)}).problems
     assert diverged.startswith("4 of 2000 draws diverged")

@@ -27,12 +27,16 @@ def test_bars_add_up_to_the_log_odds(iris):
 def test_intervals_are_those_of_the_draws_or_of_the_rows(iris):
     clf, X = iris
     found = clf.explain(X.iloc[[70]], draws=50, random_state=0)
-    (lines,) = plot_explanation(found, label="setosa").collections
+    ax = plot_explanation(found, label="setosa")
+    assert "line: 89% interval" in ax.get_xlabel().replace("\n", " ")
+    (lines,) = ax.collections
     drawn = sorted((segment[0, 0], segment[1, 0]) for segment in lines.get_segments())
     one = found.sel({"class": "setosa"}).isel(row=0)
     np.testing.assert_allclose(drawn, sorted(zip(one["lower"].values, one["upper"].values, strict=True)))
     many = clf.explain(X.iloc[50:60])
-    (lines,) = plot_explanation(many, label="setosa").collections
+    ax = plot_explanation(many, label="setosa")
+    assert "line: 89% of the rows" in ax.get_xlabel().replace("\n", " ")
+    (lines,) = ax.collections
     weights = many["weight"].sel({"class": "setosa"})
     expected = sorted(zip(*np.quantile(weights, [0.055, 0.945], axis=0), strict=True))
     np.testing.assert_allclose(sorted((s[0, 0], s[1, 0]) for s in lines.get_segments()), expected)
