@@ -58,7 +58,9 @@ _CHANCE = 3.0
 _GROUPS, _EM, _MOST_ROWS = 25, EM(tol=1e-4, max_steps=100), 5000
 
 
-def weigh(model: GenerativeModel, known: JointStatistics, rows: Rows, weight: float | None) -> UnlabelledGain:
+def weigh(
+    model: GenerativeModel, known: JointStatistics, rows: Rows, weight: float | None, *, tempered: bool
+) -> UnlabelledGain:
     """Choose the weight of the unlabelled rows and the temperature, or score the weight given, against none.
 
     Parameters
@@ -69,6 +71,8 @@ def weigh(model: GenerativeModel, known: JointStatistics, rows: Rows, weight: fl
     rows : Rows
     weight : float, optional
         λ; the best of :data:`WEIGHTS` by default.
+    tempered : bool
+        Whether the fit has a temperature, so that scores have one too.
 
     Warns
     -----
@@ -85,7 +89,8 @@ def weigh(model: GenerativeModel, known: JointStatistics, rows: Rows, weight: fl
     rows = replace(rows.counted(), partly=partly)
     weights = np.asarray(WEIGHTS if weight is None else (0.0, weight))
     groups = _groups(len(rows))
-    scored = [_scored(rows, *_left_out(model, known, rows, choice, groups)) for choice in weights.tolist()]
+    left_out = (_left_out(model, known, rows, choice, groups) for choice in weights.tolist())
+    scored = [_scored(rows, *joints, tempered=tempered) for joints in left_out]
     gains = [UnlabelledGain.of(weights, scored, rows.weights, at) for at in range(len(weights))]
     best = max(gains, key=lambda gain: gain.gain - gain.standard_error)
     sure = best.gain > max(best.standard_error, _CHANCE / rows.weights.sum())
@@ -134,18 +139,22 @@ def judge(model: GenerativeModel, known: JointStatistics, rows: Rows, posterior:
     return found
 
 
-def _scored(rows: Rows, log_joint: Array, class_weights: Array) -> tuple[Calibration, Array]:
-    """The temperature learned from rows left out, and their log scores at it."""
+def _scored(
+    rows: Rows, log_joint: Array, class_weights: Array, *, tempered: bool = True
+) -> tuple[Calibration, Array]:
+    """The temperature learned from rows left out, or one, and their log scores at it."""
     others = log_joint.copy()
     others[np.arange(len(rows)), rows.codes] = -np.inf
     twice, codes = np.tile(class_weights, (2, 1)), np.concatenate([rows.codes, others.argmax(1)])
     log_weights = logarithm(twice)
     succession = np.concatenate([rows.weights, rows.weights / rows.weights.sum()])
     learned = learn(density_of(np.tile(log_joint, (2, 1)), log_weights), log_weights, codes, succession)
-    if learned.temperature < 1:  # a few rows do not show that densities may be taken for more than they say
+    if (
+        not tempered or learned.temperature < 1
+    ):  # a few rows do not show that densities may be taken for more than they say
         learned = replace(learned, temperature=1.0, log_score=learned.log_score_uncalibrated)
-    tempered = powered([(1 / learned.temperature, log_joint)], class_weights)
-    return learned, log_scores(log_probabilities(tempered, class_weights), rows.codes)
+    log_joint = powered([(1 / learned.temperature, log_joint)], class_weights)
+    return learned, log_scores(log_probabilities(log_joint, class_weights), rows.codes)
 
 
 def _groups(n_rows: int) -> Array:
@@ -206,9 +215,9 @@ def unlabelled_gain(fitted: Fitted) -> UnlabelledGain:
     """
     if fitted.unlabelled is None:
         raise ValueError(
-            "there is no gain to report: labelled rows judge what rows without a label give where "
-            "unlabelled='learn' found some, all classes have labels, and no label, component or annotator is in "
-            "doubt"
+            "there is no gain to report. This needs unlabelled='learn' or 'informative', rows without a label, "
+            "and labelled rows of every class, none of which is in doubt or completed. Otherwise compare with "
+            "unlabelled='drop' on rows kept aside"
         )
     return fitted.unlabelled
 

@@ -80,7 +80,8 @@ class DeclaredClassifier(BayesClassifier, ABC):
         """
         if self.unlabelled_weight == "loo":
             return None
-        real("unlabelled_weight", self.unlabelled_weight, "be 'loo' or positive", lambda weight: weight > 0)
+        requirement = "be 'loo' or positive (unlabelled='drop' leaves such rows out)"
+        real("unlabelled_weight", self.unlabelled_weight, requirement, lambda weight: weight > 0)
         return float(self.unlabelled_weight)
 
     def infer(self, learned: Learned, rows: Rows | None = None) -> Fitted:
@@ -132,7 +133,8 @@ class DeclaredClassifier(BayesClassifier, ABC):
             with parallel_config(n_jobs=self.n_jobs):
                 are_judged = rows is not None and _can_be_judged(rows)
                 if rows is not None and are_judged and partly is not None and partly.is_unlabelled:
-                    gain = weigh(model, learned.statistics, rows, weight)
+                    tempered = weight is None or self.calibration is not None
+                    gain = weigh(model, learned.statistics, rows, weight, tempered=tempered)
                     counted = rows.with_weight_of_partly(gain.weight)
                 elif rows is not None and weight is not None and self.unlabelled == "learn":
                     counted = rows.with_weight_of_partly(weight)

@@ -20,10 +20,10 @@ class UnlabelledGain:
     weight : float
         λ, with which their log likelihood counts.
     calibration : Calibration
-        The temperature at which they were scored.
+        The temperature at which they were scored; of one where the fit has none.
     gain : float
         Average log score of a labelled row left out, with the unlabelled rows at that weight, less that of the
-        labelled rows alone, each at a temperature of its own.
+        labelled rows alone, each at a temperature of its own, where the fit has one.
     standard_error : float
         Of ``gain``; a row of weight 2 is two rows. Infinite where all weigh no more than one.
     weights, log_scores : (n_choices,)
