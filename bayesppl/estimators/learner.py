@@ -23,11 +23,11 @@ from bayesppl.data.arguments import real
 from bayesppl.data.labels import declared_classes
 from bayesppl.data.lazy import is_lazy
 from bayesppl.data.rows import Rows
-from bayesppl.errors import ImproperError
+from bayesppl.errors import ImproperError, warn
 from bayesppl.estimators.batches import fit_lazy, fit_parquet
 from bayesppl.estimators.classifier import ask
 from bayesppl.estimators.declared import DeclaredClassifier, read_all, read_first, start, with_gaps_apart
-from bayesppl.files.provenance import described
+from bayesppl.files.provenance import described, difference
 from bayesppl.files.serialize import same
 from bayesppl.model.calibration import check_option
 from bayesppl.model.learned import Learned, Removal
@@ -192,6 +192,11 @@ class Learner(DeclaredClassifier, ABC):
         ValueError
             If these rows cannot have been part of the fit.
 
+        Warns
+        -----
+        UserWarning
+            If the last call took away rows equal to these.
+
         Examples
         --------
         >>> import bayesppl as bp
@@ -205,7 +210,14 @@ class Learner(DeclaredClassifier, ABC):
         removal = Removal(
             len(rows), float(rows.weights.sum()), described(learned.model, rows.counted())["data_hash"]
         )
-        return self.adopt(self.infer(replace(left, removals=(*learned.removals, removal))))
+        found = self.infer(replace(left, removals=(*learned.removals, removal)))
+        if learned.removals[-1:] == (removal,):
+            warn(
+                "the last call of forget took away rows equal to these: if they were learned only once, they are "
+                "subtracted twice now; partial_fit undoes this call",
+                UserWarning,
+            )
+        return self.adopt(found)
 
     certificate = ask(certificate)
 
@@ -245,10 +257,7 @@ class Learner(DeclaredClassifier, ABC):
         mine = mine.widened(others.classes)
         others = others.with_classes(mine.classes)
         if not same(mine.model, others.model):
-            raise ValueError(
-                "cannot merge fits of different models: the columns, the levels of categories, the priors and the "
-                "class weights of both must be equal"
-            )
+            raise ValueError(f"cannot merge fits of different models: {difference(mine, others)}")
         return self.adopt(self.infer(mine.merged(others)))
 
     def __add__(self, other: Self) -> Self:

@@ -10,7 +10,7 @@ import hashlib
 import platform
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import metadata
 from typing import Any
@@ -21,14 +21,16 @@ from scipy.sparse import issparse
 
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate import declared_priors as priors
+from bayesppl.data.names import listed
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ChangedRowsError
 from bayesppl.files import command
-from bayesppl.files.serialize import Encoder
+from bayesppl.files.serialize import Encoder, same
 from bayesppl.kernels.arrays import Array, brief_arrays, leaves
 from bayesppl.kernels.ranges import row_blocks
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.fitted import Fitted
+from bayesppl.model.learned import Learned
 from bayesppl.model.training_rows import training_rows
 
 #: Distribution of every module whose version is recorded if it has been loaded: what was not loaded took no part.
@@ -54,7 +56,7 @@ _WRITTEN_OUT = 64
 _MOST_WORDS = 8000
 
 #: Of rows that were not held: they came in batches, or were merged, forgotten or discounted later.
-UNKNOWN: Mapping[str, Any] = {"data_hash": "unknown, the rows were not held"}
+UNKNOWN: Mapping[str, Any] = {"data_hash": "unknown, the rows were not held (they came in batches, as from files)"}
 
 #: Of rows that the caller changed after the fit.
 CHANGED: Mapping[str, Any] = {"data_hash": "unknown, the rows were changed after the fit"}
@@ -185,3 +187,35 @@ def _part_in_words(prefix: str, part: Any) -> str:
     if part.has_closed_form:
         return f"{', '.join(prefix + name for name in part.parameters)} ~ {in_words(part)}"
     return "; ".join(f"{prefix}{name} ~ {priors.in_words(value)}" for name, value in part.declarations.items())
+
+
+def difference(one: Learned, other: Learned) -> str:
+    """Say in what two models of the same classes differ, which nobody can add up."""
+    names, others = one.columns.names, other.columns.names
+    here, there = _apart(names, others)
+    if here or there:
+        return f"only the first has the columns [{here}], only the second [{there}]"
+    if names != others:
+        return (
+            f"the columns are in another order, {listed(names)} and {listed(others)}; fit both to X[names], "
+            "with names in one order"
+        )
+    coords, its = one.model.family.bound.coords, other.model.family.bound.coords
+    for dim in coords:
+        if dim in its and coords[dim] != its[dim]:
+            here, there = _apart(coords[dim], its[dim])
+            return f"only the first has the {dim} [{here}], only the second [{there}]; declare it for both"
+    if not same(one.model.class_weights, other.model.class_weights):
+        return f"class_weights are {one.model.class_weights!r} and {other.model.class_weights!r}"
+    families = [in_words(learned.model.family) for learned in (one, other)]
+    if families[0] == families[1]:
+        return "what their rows chose (bins, blocks, transformations, factors of tune_prior) differs; declare it"
+    return f"the families or their priors differ, {families[0]} and {families[1]}"
+
+
+def _apart(one: Sequence[Any], other: Sequence[Any]) -> tuple[str, str]:
+    """Write what is in one of two sequences only."""
+    return (
+        listed([name for name in one if name not in other]),
+        listed([name for name in other if name not in one]),
+    )

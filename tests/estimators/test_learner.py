@@ -273,23 +273,39 @@ def test_merging_brings_in_classes_that_only_one_knows(make: type) -> None:
 
 
 @pytest.mark.parametrize(
-    "other",
+    ("other", "difference"),
     [
-        bp.GaussianNB(bp.NormalInverseGamma(kappa=2.0)).fit(REAL, LABELS),
-        bp.GaussianNB(class_weights="uniform").fit(REAL, LABELS),
-        bp.GaussianNB().fit(REAL.to_numpy(), LABELS),
-        bp.GaussianNB().fit(REAL[REAL.columns[:2]], LABELS),
+        (bp.GaussianNB(bp.NormalInverseGamma(kappa=2.0)).fit(REAL, LABELS), r"or their priors differ.*kappa=2\.0"),
+        (bp.GaussianNB(class_weights="uniform").fit(REAL, LABELS), "class_weights are .* and 'uniform'"),
+        (bp.GaussianNB().fit(REAL.to_numpy(), LABELS), r"only the second \['x0', 'x1', 'x2'"),
+        (bp.GaussianNB().fit(REAL[REAL.columns[:2]], LABELS), rf"only the first .*\['{REAL.columns[2]}'.*\[\]"),
+        (bp.GaussianNB().fit(REAL[REAL.columns[::-1]], LABELS), "another order, .*in one order"),
     ],
-    ids=["prior", "class weights", "names", "columns"],
+    ids=["prior", "class weights", "names", "columns", "order"],
 )
-def test_fits_of_different_models_do_not_merge(other: bp.GaussianNB) -> None:
+def test_fits_of_different_models_do_not_merge(other: bp.GaussianNB, difference: str) -> None:
     clf = bp.GaussianNB().fit(REAL, LABELS)
     before = dict(vars(clf))
-    with pytest.raises(ValueError, match="different models"):
+    with pytest.raises(ValueError, match=f"different models: .*{difference}"):
         clf.merge(other)
     assert vars(clf) == before
     with pytest.raises(TypeError, match="GaussianNB with BernoulliNB"):
         clf.merge(bp.BernoulliNB())
+
+
+def test_a_refused_merge_names_the_levels_or_what_rows_chose() -> None:
+    one, other = ([["a"], [last], ["a"]] for last in "bc")
+    with pytest.raises(ValueError, match=r"first has the cell \['x0=b'\], only the second \['x0=c'\]; declare"):
+        bp.CategoricalNB().fit(one, [0, 0, 1]).merge(bp.CategoricalNB().fit(other, [0, 0, 1]))
+    bins = [bp.GenerativeClassifier(bp.families.Histogram(4)).fit(X, LABELS) for X in (REAL, REAL + 1)]
+    with pytest.raises(ValueError, match="declare it"):
+        bins[0].merge(bins[1])
+
+
+def test_forgetting_the_same_rows_again_is_warned_of() -> None:
+    clf = bp.GaussianNB().fit(IRIS, SPECIES).forget(IRIS[:10], SPECIES[:10])
+    with pytest.warns(UserWarning, match="the last call of forget took away rows equal to these"):
+        clf.forget(IRIS[:10], SPECIES[:10])
 
 
 def test_new_classes_come_in_when_declared() -> None:
