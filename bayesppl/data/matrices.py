@@ -82,6 +82,9 @@ def _read_sparse(X: Any) -> csr_array:
     matrix = csr_array(X.astype(plain(np.empty(0, dtype=X.dtype)).dtype, copy=False))
     if X.format == "csr":  # kept by the matrix that was passed, so that it is found out once
         matrix.has_canonical_format = X.has_canonical_format
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()  # scipy would sum duplicates in the memory of the caller
+        matrix.sum_duplicates()
     return matrix
 
 

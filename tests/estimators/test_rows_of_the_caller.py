@@ -264,3 +264,11 @@ def test_a_declared_prior_is_copied():
     weights[:] = [1, 0, 0]
     np.testing.assert_array_equal(clf.loo().log_joint, expected[0])
     assert clf.log_evidence()["total"] == expected[1]
+
+
+def test_duplicates_of_a_sparse_matrix_stay_as_they_are() -> None:
+    pairs = np.repeat(np.arange(40) % 3, 2), np.arange(0, 81, 2)
+    X, y = csr_matrix((np.ones(80), *pairs), shape=(40, 3)), np.arange(40) % 2
+    clf = bp.AutoClassifier().fit(X, y)
+    assert clf.predict_proba(X).shape == (40, 2)
+    assert X.nnz == 80

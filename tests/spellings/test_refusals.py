@@ -9,6 +9,7 @@ import xarray as xr
 from registry import BINARY, CODES, N_ROWS, REAL
 
 import bayesppl as bp
+from bayesppl.inference.pymc.reading.recognition import read
 
 K = 3
 
@@ -225,3 +226,13 @@ def test_a_count_that_is_missing_is_no_number():
     with_gap = clf.predict_proba([[2.0], [np.nan]])
     np.testing.assert_allclose(with_gap[0], clf.predict_proba([[2.0]])[0], rtol=1e-12)
     np.testing.assert_allclose(with_gap[1], clf.posterior_.predictive_weights(), rtol=1e-12)
+
+
+def test_rounded_parameters_have_no_closed_form():
+    with pm.Model() as model:
+        tau = pm.Gamma("tau", 2.0, 1.0, shape=(K, 2))
+        mu = pm.Normal("mu", 0.0, tau=0.1 * tau, shape=(K, 2))
+        y = label()
+        pm.Normal("x", pt.round(mu[y]), tau=tau[y], observed=REAL)
+    reading = read(model, "y")
+    assert [block.solution for block in reading.blocks if block.observed] == ["compressed"]

@@ -198,7 +198,7 @@ def log_volumes(coordinates: Coordinates, theta: Mapping[str, Any], matches: Seq
 
 
 def log_volume(coordinates: Coordinates, theta: Mapping[str, Any], events: Mapping[str, Event]) -> Any | None:
-    """Compute log |∂ coordinates / ∂ parameters|, a scalar graph; None where it is not square, or large."""
+    """Compute log |∂ coordinates / ∂ parameters|, a scalar graph; None where it is not square, large, or zero."""
     flat = pt.concatenate([_independent(theta[name], events[name]).ravel() for name in theta])
     [one] = coordinates.evaluate([flat], [start[None] for start in coordinates.start])
     size = one.shape[1]
@@ -207,7 +207,8 @@ def log_volume(coordinates: Coordinates, theta: Mapping[str, Any], events: Mappi
     cotangent = pt.vector("cotangent", shape=(size,))
     moving = [coordinates.values[place] for place in coordinates.moving]
     jacobian = vectorize_graph(_slopes(flat * cotangent, moving), {cotangent: pt.constant(np.eye(size))})
-    return -pt.linalg.slogdet(jacobian)[1]
+    # parameters that are steps, such as rounded ones, have no slopes
+    return -pt.linalg.slogdet(jacobian)[1] if jacobian.ndim == 2 else None
 
 
 def _independent(values: Any, event: Event) -> Any:
