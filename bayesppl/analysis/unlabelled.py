@@ -149,9 +149,8 @@ def _scored(
     log_weights = logarithm(twice)
     succession = np.concatenate([rows.weights, rows.weights / rows.weights.sum()])
     learned = learn(density_of(np.tile(log_joint, (2, 1)), log_weights), log_weights, codes, succession)
-    if (
-        not tempered or learned.temperature < 1
-    ):  # a few rows do not show that densities may be taken for more than they say
+    # a few rows do not show that densities may be taken for more than they say
+    if not tempered or learned.temperature < 1:
         learned = replace(learned, temperature=1.0, log_score=learned.log_score_uncalibrated)
     log_joint = powered([(1 / learned.temperature, log_joint)], class_weights)
     return learned, log_scores(log_probabilities(log_joint, class_weights), rows.codes)
