@@ -110,17 +110,44 @@ def observe(variables: Mapping[str, Any], statistics: Moments, n_predictors: int
     import pytensor.tensor as pt
 
     q, n, spread = n_predictors, statistics.count, variables["spread"]
-    values, vectors = np.linalg.eigh(statistics.scatter)
-    scatter_root = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
-    within, centre = scatter_root[..., q:, :], statistics.mean[:, q:] - variables["mean"]
+    root = scatter_root(statistics.scatter)
+    within, centre = root[..., q:, :], statistics.mean[:, q:] - variables["mean"]
     if q:
         effect = variables["effect"]
         slopes = pt.swapaxes(effect, -1, -2)
-        within = within - (slopes[..., :, :, None] * scatter_root[..., None, :q, :]).sum(-2)
+        within = within - (slopes[..., :, :, None] * root[..., None, :q, :]).sum(-2)
         centre = centre - (statistics.mean[:, :q, None] * effect).sum(-2)
     whitened = spread.whiten(within, columns_of(centre * np.sqrt(n)[:, None], statistics.is_tied))
     constant = (statistics.mean.shape[1] - q) * LOG_2PI
     pm.Potential(f"{prefix}x", -0.5 * ((n * (spread.log_det + constant)).sum() + (whitened**2).sum()))
+
+
+def scatter_root(scatter: Array) -> Array:
+    """Matrices R with R Rᵀ the scatter, which may be singular."""
+    values, vectors = np.linalg.eigh(scatter)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])
+
+
+def whitened(matrix: Any, columns: Any) -> tuple[Any, Any]:
+    """log |A| of positive definite matrices A = L Lᵀ, and L⁻¹v for all columns v.
+
+    Parameters
+    ----------
+    matrix : (..., feature, feature)
+    columns : (..., feature, vector)
+    """
+    import pytensor.tensor as pt
+
+    d, log_det, rows = matrix.type.shape[-1], 0.0, []
+    rest = pt.concatenate([matrix, columns], axis=-1)
+    for left in range(d, 0, -1):
+        pivot = rest[..., 0, 0]
+        row = rest[..., 0, 1:] / pt.sqrt(pivot)[..., None]
+        log_det = log_det + pt.log(pivot)
+        rows.append(row[..., left - 1 :])
+        if left > 1:
+            rest = rest[..., 1:, 1:] - row[..., : left - 1, None] * row[..., None, :]
+    return log_det, pt.stack(rows, axis=-2)
 
 
 def columns_of(vectors: Any, tied: bool) -> Any:

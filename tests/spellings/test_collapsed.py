@@ -15,6 +15,8 @@ from scipy import integrate, stats
 from scipy.special import logsumexp
 
 import bayesppl as bp
+from bayesppl.inference.pymc.compiled import density_of
+from bayesppl.inference.pymc.graphs import nodes_above
 from bayesppl.inference.pymc.reading.recognition import read
 
 K = 3
@@ -22,18 +24,24 @@ K = 3
 REGISTERING = (counts, gaussians, hierarchical)
 
 
-def _log_marginal(model, rows, points):
-    """Of the variables that are left, at points of the unconstrained ones; their values there follow."""
+def _collapsed(model, rows):
+    """The part that is collapsed, and its log density."""
     [collapsed] = [block.collapsed for block in read(model, "y").blocks if block.collapsed is not None]
     by_hand = bp.GenerativeClassifier(
         collapsed.proposal.family(collapsed.belief, [f"x{j}" for j in range(rows.shape[1])])
     )
     statistics = by_hand.fit(rows, CODES).fitted_.posterior.statistics.parts["features"]
+    return collapsed, collapsed.log_density(statistics)
+
+
+def _log_marginal(model, rows, points):
+    """Of the variables that are left, at points of the unconstrained ones; their values there follow."""
+    collapsed, graph = _collapsed(model, rows)
     coordinates = collapsed.coordinates
     start = [np.broadcast_to(values, (len(points), *values.shape)).copy() for values in coordinates.start]
     for place, values in zip(collapsed.places, points.T, strict=True):
         start[place] = start[place] + values.reshape(-1, *(1,) * (start[place].ndim - 1))
-    [found] = coordinates.evaluate([collapsed.log_density(statistics)], start)
+    [found] = coordinates.evaluate([graph], start)
     return found, coordinates.theta(start)
 
 
@@ -204,6 +212,18 @@ def test_the_marginal_density_of_learned_covariances_is_that_of_normal_vectors_c
             covariance = np.kron(np.eye(n), root @ root.T) + 25.0 * np.kron(np.ones((n, n)), np.eye(2))
             expected[i] += stats.multivariate_normal(np.zeros(2 * n), covariance).logpdf(REAL[k == CODES].ravel())
     _agree(found, expected)
+
+
+@pytest.mark.parametrize("name", ["lkj_tied", "lkj_per_class"])
+def test_the_marginal_density_of_learned_covariances_needs_no_linear_algebra(name):
+    """Whose compilation takes longer than that of everything else."""
+    case = SPELLINGS[name]
+    collapsed, graph = _collapsed(case.build(case.rows, CODES), REAL)
+    coordinates = collapsed.coordinates
+    outputs = density_of(graph, coordinates.values, coordinates.start).outputs
+    cores = {type(getattr(node.op, "core_op", node.op)).__name__ for node in nodes_above(outputs)}
+    assert "Elemwise" in cores
+    assert cores.isdisjoint({"Dot", "MatrixInverse", "Det", "SLogDet", "Cholesky", "Solve", "SolveTriangular"})
 
 
 def _log_priors_of(model, theta, variables):

@@ -17,6 +17,7 @@ from pytensor.graph.traversal import toposort
 from pytensor.scalar import Second
 from pytensor.tensor.basic import Alloc
 from pytensor.tensor.elemwise import Elemwise
+from pytensor.tensor.math import Dot
 from pytensor.tensor.shape import Shape, Shape_i
 from pytensor.tensor.type import TensorType
 from pytensor.tensor.variable import TensorConstant
@@ -102,6 +103,22 @@ def without_checks(outputs: Sequence[Any]) -> list[Any]:
     """Graphs that return a number where PyMC would raise because a parameter is out of range."""
     checks = [node for node in nodes_above(outputs) if isinstance(node.op, CheckParameterValue)]
     return substitute(outputs, {node.outputs[0]: node.inputs[0] for node in checks}) if checks else list(outputs)
+
+
+def without_products(outputs: Sequence[Any]) -> list[Any]:
+    """Graphs whose products of matrices are elementwise, which compile in a tenth of the time."""
+    products = [
+        node
+        for node in nodes_above(outputs)
+        if isinstance(getattr(node.op, "core_op", node.op), Dot) and all(x.type.ndim > 1 for x in node.inputs)
+    ]
+    return substitute(
+        outputs,
+        {
+            node.outputs[0]: (node.inputs[0][..., :, :, None] * node.inputs[1][..., None, :, :]).sum(-2)
+            for node in products
+        },
+    )
 
 
 class Interpreter:

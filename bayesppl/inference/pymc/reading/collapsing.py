@@ -24,7 +24,7 @@ from pytensor.graph.traversal import ancestors
 
 from bayesppl.conjugate import Conjugate
 from bayesppl.conjugate.shared_cells import SharedCells
-from bayesppl.inference.pymc.graphs import substitute
+from bayesppl.inference.pymc.graphs import substitute, without_products
 from bayesppl.inference.pymc.reading import proof
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.priors import PriorDensity, link
@@ -84,7 +84,8 @@ class Collapsed:
         natural = replace(self.proposal.natural, **self.known)
         if natural.cells is not None:
             statistics = SharedCells(self.belief.inner, natural.cells).gathered(statistics)
-        return self.constant + natural.log_normalizer(self.coefficients, statistics).sum()
+        # no matrix here has the length of the rows
+        return without_products([self.constant + natural.log_normalizer(self.coefficients, statistics).sum()])[0]
 
     def beliefs(self, points: Sequence[Array]) -> list[Conjugate]:
         """The priors of the parameters at draws of the other variables.

@@ -10,6 +10,7 @@ import numpy as np
 import pytensor.tensor as pt
 
 from bayesppl.conjugate import NormalInverseGamma, NormalInverseWishart
+from bayesppl.conjugate.covariance_graphs import scatter_root, whitened
 from bayesppl.conjugate.moments import Moments
 from bayesppl.conjugate.normal_means import NormalMeans, NormalMeanVectors
 from bayesppl.inference.pymc.reading.naturals import Event, Natural, tidy
@@ -115,15 +116,18 @@ class MeansOfVectors(Natural):
 
     def log_normalizer(self, h: Any, rows: Moments) -> Any:
         linear, precision = self._unpacked(h)
-        location = (pt.linalg.inv(precision) * linear[:, None, :]).sum(-1)
-        of_rows = pt.linalg.inv(self.covariance)
-        weight = rows.count[:, None, None] * of_rows
-        after = precision + weight
-        moved = pt.linalg.inv(after) @ weight @ (rows.mean - location)[:, :, None]
-        squares = ((rows.mean - location)[:, :, None] * (precision @ moved)).sum((1, 2))
-        squares += (of_rows * rows.scatter).sum((1, 2)) - (linear * location).sum(1)
-        log_det = rows.count * pt.linalg.slogdet(self.covariance)[1] + pt.linalg.slogdet(after)[1]
-        return -0.5 * (log_det + squares)
+        n, (n_classes, d) = rows.count[:, None, None], self.entries
+        covariance = pt.as_tensor(self.covariance)
+        log_det_of_prior, root = whitened(precision, np.broadcast_to(np.eye(d), (n_classes, d, d)))
+        spread = (root[:, :, :, None] * root[:, :, None, :]).sum(1)
+        location = (spread * linear[:, None, :]).sum(-1)
+        log_det, within = whitened(covariance, scatter_root(rows.scatter))
+        gap = np.sqrt(n) * (rows.mean - location)[:, :, None]
+        log_det_of_means, between = whitened(covariance + n * spread, gap)
+        # |Λ + nΣ⁻¹| = |Λ| |Σ + nΛ⁻¹| / |Σ|
+        log_dets = (rows.count - 1) * log_det + log_det_of_means + log_det_of_prior
+        squares = (within**2).sum((1, 2)) + (between**2).sum((1, 2)) - (linear * location).sum(1)
+        return -0.5 * (log_dets + squares)
 
     def _unpacked(self, coefficients: Any) -> tuple[Any, Any]:
         """Coefficients of the means, and of their products as a matrix; of an array or of a graph."""
