@@ -196,10 +196,10 @@ def _require(owner: object, name: str, value: Any, words: str, allowed: Callable
             f"{kind}: {name} must be a number or an array, found {in_words(value)}. A prior with hyperparameters "
             "that are learned is declared in PyMC as a whole, as in pm.Beta.dist(pm.Gamma.dist(2, 1), 1)"
         )
-    if any(labels_of(value)):
+    if isinstance(value, Mapping) or any(labels_of(value)):
         raise TypeError(
             f"{kind}: {name} goes by position, classes first, then columns, found a {type(value).__name__} with "
-            "labels; put it in that order and pass .to_numpy()"
+            "labels; put it in that order and pass an array"
         )
     try:
         numbers = np.asarray(value, dtype=np.float64)

@@ -203,6 +203,8 @@ def test_hyperparameters_are_numbers():
         Beta("one", 1)
     with pytest.raises(TypeError, match=r"Gamma: rate must be a number or an array.*declared in PyMC as a whole"):
         Gamma(1, lambda name, dims: None)
+    with pytest.raises(TypeError, match=r"Gamma: rate goes by position, .* found a dict with labels"):
+        Gamma(1, {"length": 2.0})
 
 
 LARGE = 1e13  # so large that the logarithms of the normalisers themselves hold no decimal

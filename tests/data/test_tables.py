@@ -380,3 +380,9 @@ def test_cells_of_a_masked_array_keep_their_type(cells: list[Any], clf: Any, mas
     np.testing.assert_allclose(found.predict_proba(array), expected.predict_proba(records), rtol=1e-12)
     if clf.__class__ is bp.MixedNB:
         assert list(found.fitted_.model.family.blocks) == list(expected.fitted_.model.family.blocks)
+
+
+def test_truth_values_in_words_are_refused_with_what_to_write() -> None:
+    clf = bp.BernoulliNB().fit(pd.DataFrame({"a": [True, False, True]}), list("uvu"))
+    with pytest.raises(ValueError, match=r"the text 'False' in row 0 .*truth values by X\[name\] == 'True'"):
+        clf.predict(pd.DataFrame({"a": ["False", "True"]}))

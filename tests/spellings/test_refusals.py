@@ -236,3 +236,10 @@ def test_rounded_parameters_have_no_closed_form():
         pm.Normal("x", pt.round(mu[y]), tau=tau[y], observed=REAL)
     reading = read(model, "y")
     assert [block.solution for block in reading.blocks if block.observed] == ["compressed"]
+
+
+def test_known_densities_without_a_closed_form_are_refused():
+    with pm.Model() as model:
+        pm.Binomial("x", n=5, p=pt.as_tensor(np.array([0.3, 0.6, 0.2]))[label()], observed=CODES)
+    with pytest.raises(ValueError, match=r"nothing is learned of the density of 'x'.*a narrow prior"):
+        bp.from_pymc(model)

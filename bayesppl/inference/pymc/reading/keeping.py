@@ -114,6 +114,6 @@ def _require_same(known: Mapping[str, Array], found: Mapping[str, Array]) -> Non
         both = name in known and name in found and known[name].shape == found[name].shape
         if not both or not same_values(known[name], found[name]):
             raise ValueError(
-                f"this is not the model whose draws the file holds: {name} differ; pass the model with the rows "
-                "that it was fitted to, as it was written"
+                f"this is not the model whose draws the file holds, by {name}; pass the model with the rows that "
+                "it was fitted to, as it was written"
             )

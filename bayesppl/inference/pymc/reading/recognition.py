@@ -138,6 +138,12 @@ def _recognise(
         found = replace(found, why="it shares parameters with observations that do not depend on the label")
     else:
         found = _feature_block(found, label, rng)
+    if found.solution == "by rows" and not coordinates.free:
+        names = ", ".join(repr(x.name) for x in dependent)
+        raise ValueError(
+            f"nothing is learned of the density of {names}, and it has no closed form here: give one of its "
+            "constants a narrow prior"
+        )
     return _with_rows(found, label, rng) if found.solution == "by rows" else found
 
 
