@@ -226,6 +226,19 @@ def test_the_marginal_density_of_learned_covariances_needs_no_linear_algebra(nam
     assert cores.isdisjoint({"Dot", "MatrixInverse", "Det", "SLogDet", "Cholesky", "Solve", "SolveTriangular"})
 
 
+@pytest.mark.parametrize(("n_features", "solution"), [(3, "collapsed"), (4, "compressed")])
+def test_means_beside_a_learned_covariance_are_integrated_out_in_few_columns(n_features, solution):
+    """In more the graph of the elimination compiles for longer."""
+    rows = np.random.default_rng(0).normal(size=(len(CODES), n_features))
+    with pm.Model() as model:
+        y = pm.Categorical("y", np.ones(K) / K, observed=CODES)
+        sd = pm.HalfNormal.dist(2.0, shape=n_features)
+        root, _, _ = pm.LKJCholeskyCov("root", n=n_features, eta=2.0, sd_dist=sd)
+        pm.MvNormal("x", pm.Normal("mu", 0.0, 5.0, shape=(K, n_features))[y], chol=root, observed=rows)
+    [block] = [block for block in read(model, "y").blocks if block.observed]
+    assert block.solution == solution
+
+
 def _log_priors_of(model, theta, variables):
     """Log density of some variables with their Jacobians, by PyMC."""
     values = [model.rvs_to_values[v] for v in variables]
@@ -262,6 +275,7 @@ def test_class_probabilities_under_a_learned_concentration_are_those_of_quadratu
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS installation")
 @pytest.mark.parametrize(
     "name",
     [
