@@ -124,7 +124,7 @@ def judge(model: GenerativeModel, known: JointStatistics, rows: Rows, posterior:
         Where the labelled rows alone predict better.
     """
     rows = rows.counted()
-    with warnings.catch_warnings():  # a few rows without good weights tell the others' worth nevertheless
+    with warnings.catch_warnings():  # the others are scored where a few rows have no good weights
         warnings.simplefilter("ignore", ConvergenceWarning)
         joints, _ = joints_of_draws(posterior, encoded(model.family, rows.table), rows.codes, rows.weights, 0)
     alone = _left_out(model, known, rows, 0.0, _groups(len(rows)))
