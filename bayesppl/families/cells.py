@@ -182,15 +182,7 @@ class CellFamily(OfColumns, ConjugateFamily):
         import pymc as pm
 
         first, second, log_base = statistics.values()
-        pm.Potential(f"{prefix}x", (self.log_terms(variables, first, second) + log_base).sum())
-
-    @final
-    def log_terms(self, variables: dict[str, Any], first: Any, second: Any) -> Any:
-        """log p(x | y = k) of cells by their statistics but for log h, as a graph."""
-        import pytensor.tensor as pt
-
-        factors = self.pair.natural(variables, pt)
-        return first * factors[0] + second * factors[1]
+        pm.Potential(f"{prefix}x", (cell_terms(self, variables, first, second) + log_base).sum())
 
     @property
     def _given(self) -> Any:
@@ -346,6 +338,14 @@ class IndependentCells(OfColumns):
         self.observe(
             f"{prefix}x", theta, observed=np.asarray(X, dtype=np.float64), dims=("row", f"{prefix}feature")
         )
+
+
+def cell_terms(family: CellFamily, variables: dict[str, Any], first: Any, second: Any) -> Any:
+    """Return log p(x | y = k) of cells by their statistics, but for log h, as a graph."""
+    import pytensor.tensor as pt
+
+    factors = family.pair.natural(variables, pt)
+    return first * factors[0] + second * factors[1]
 
 
 def per_column(value: float | Sequence[float] | Mapping[Hashable, float], columns: Sequence[Hashable]) -> Array:

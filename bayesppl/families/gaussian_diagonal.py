@@ -73,17 +73,19 @@ class IndependentNormals(OfColumns, ConjugateFamily):
     def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:
         import pymc as pm
 
-        terms = self.log_terms(variables, statistics.count, statistics.mean, statistics.scatter)
+        terms = normal_terms(self, variables, statistics.count, statistics.mean, statistics.scatter)
         pm.Potential(f"{prefix}x", terms.sum())
 
-    @final
-    def log_terms(self, variables: dict[str, Any], n: Array, mean: Array, scatter: Array) -> Any:
-        """log p(x | y = k) of n cells with this mean and sum of squares about it, as a graph."""
-        import pytensor.tensor as pt
 
-        variance = self.variances(variables)
-        squares = scatter + n * (mean - variables["mean"]) ** 2
-        return -0.5 * (n * (LOG_2PI + pt.log(variance)) + squares / variance)
+def normal_terms(
+    family: IndependentNormals, variables: dict[str, Any], n: Array, mean: Array, scatter: Array
+) -> Any:
+    """Return log p(x | y = k) of n cells with this mean and sum of squares about it, as a graph."""
+    import pytensor.tensor as pt
+
+    variance = family.variances(variables)
+    squares = scatter + n * (mean - variables["mean"]) ** 2
+    return -0.5 * (n * (LOG_2PI + pt.log(variance)) + squares / variance)
 
 
 @dataclass(frozen=True, eq=False)

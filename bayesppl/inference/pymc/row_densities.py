@@ -12,10 +12,10 @@ from bayesppl.data.labels import one_hot
 from bayesppl.errors import NotConjugateError
 from bayesppl.families import Family
 from bayesppl.families.categorical import TableFamily
-from bayesppl.families.cells import CellFamily
+from bayesppl.families.cells import CellFamily, cell_terms
 from bayesppl.families.composite import BlockRows, CompositeFamily
 from bayesppl.families.gaps import have_gaps
-from bayesppl.families.gaussian_diagonal import IndependentNormals
+from bayesppl.families.gaussian_diagonal import IndependentNormals, normal_terms
 from bayesppl.families.gaussian_full import CorrelatedNormals
 from bayesppl.families.multinomial import WordFamily
 from bayesppl.families.transformed import Transformed
@@ -47,7 +47,7 @@ def _statistics(family: Any, X: Any) -> Any:
 @row_densities.register
 def _(family: CellFamily, variables: dict[str, Any], X: Any) -> Any:
     first, second, _ = (values[:, None] for values in _statistics(family, X).values())
-    return family.log_terms(variables, first, second).sum(-1)
+    return cell_terms(family, variables, first, second).sum(-1)
 
 
 @row_densities.register(TableFamily)
@@ -61,7 +61,8 @@ def _(family: Any, variables: dict[str, Any], X: Any) -> Any:
 @row_densities.register
 def _(family: IndependentNormals, variables: dict[str, Any], X: Array) -> Any:
     rows = _statistics(family, X)
-    return family.log_terms(variables, rows.count[:, None], rows.mean[:, None], rows.scatter[:, None]).sum(-1)
+    count, mean, scatter = (of_rows[:, None] for of_rows in (rows.count, rows.mean, rows.scatter))
+    return normal_terms(family, variables, count, mean, scatter).sum(-1)
 
 
 @row_densities.register
