@@ -41,7 +41,7 @@ class Curves(RecodedFirst):
 
     Examples
     --------
-    >>> from bayesppl.data.recoding import Recoding, RecodedFirst
+    >>> from bayesppl.data.recoding import Recoding
     >>> X = [[-1.0, 2.0], [1.0, 2.0], [-1.0, 4.0], [1.0, 4.0]]
     >>> Curves(Recoding("filled", few="filled")).fit(X).transform(X).numeric()[0].tolist()
     [-1.0, -1.0, 1.0, 1.0, 1.0]
