@@ -359,12 +359,3 @@ def _of_probabilities(probability: Array) -> LogDensity:
 def dense_blocks(X: Any) -> Iterator[slice]:
     """Blocks of rows small enough for dense temporaries of several times their size."""
     return ranges.row_blocks(X.shape[0], X.shape[1], 2 * ranges.BLOCK_CELLS)
-
-
-def stored_once(X: csr_array) -> csr_array:
-    """The same counts, each cell stored at most once."""
-    if X.has_canonical_format:
-        return X
-    X = X.copy()
-    X.sum_duplicates()
-    return X

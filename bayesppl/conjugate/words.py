@@ -20,7 +20,6 @@ from typing import Any, final
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from bayesppl.conjugate.cells import stored_once
 from bayesppl.conjugate.dirichlet import Dirichlet
 from bayesppl.conjugate.log_density import LogDensity, on_first_use
 from bayesppl.conjugate.membership import Membership, counts_without
@@ -36,7 +35,7 @@ from bayesppl.kernels.arrays import (
     log_rising,
     logarithm,
 )
-from bayesppl.kernels.class_sums import MANY, class_sums, row_view, sparse_of
+from bayesppl.kernels.class_sums import MANY, class_sums, row_view, sparse_of, stored_once
 from bayesppl.kernels.ranges import RANGE_CELLS, cells_per_row, row_blocks
 
 # Counts up to this are looked up in a table, as far as it has no more numbers than that; log gamma is dearer.

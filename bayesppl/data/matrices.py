@@ -13,6 +13,7 @@ from bayesppl.data.columns import beyond_floats
 from bayesppl.data.names import listed, positions_of
 from bayesppl.data.table import MatrixTable
 from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.class_sums import stored_once
 
 _COMPLEX = "Complex data not supported: give real and imaginary parts columns of their own"
 
@@ -82,10 +83,7 @@ def _read_sparse(X: Any) -> csr_array:
     matrix = csr_array(X.astype(plain(np.empty(0, dtype=X.dtype)).dtype, copy=False))
     if X.format == "csr":  # kept by the matrix that was passed, so that it is found out once
         matrix.has_canonical_format = X.has_canonical_format
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()  # scipy would sum duplicates in the memory of the caller
-        matrix.sum_duplicates()
-    return matrix
+    return stored_once(matrix)
 
 
 def _as_array(X: Any) -> Array:

@@ -17,12 +17,12 @@ from typing import Any, Literal, NamedTuple, final
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from bayesppl.conjugate.cells import stored_once
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.families.covariates import Covariates
 from bayesppl.families.support import Support, check_support, checked_numbers, numbers_of
 from bayesppl.kernels.arrays import Array, dense
+from bayesppl.kernels.class_sums import stored_once
 from bayesppl.kernels.missing import observed_mask, only_columns
 
 #: What a density is taken over. Evidences of models that differ in it measure different things.

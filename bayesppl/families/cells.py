@@ -21,7 +21,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from bayesppl.conjugate import Beta, Gamma
-from bayesppl.conjugate.cells import Bits, DenseCells, SparseCells, dense_blocks, stored_once
+from bayesppl.conjugate.cells import Bits, DenseCells, SparseCells, dense_blocks
 from bayesppl.conjugate.closed_forms import by_kind
 from bayesppl.conjugate.conjugate import choose_prior
 from bayesppl.conjugate.declare import Direct
@@ -38,6 +38,7 @@ from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families.family import ConjugateFamily, Missing, OfColumns
 from bayesppl.families.support import BITS, COUNTS, POSITIVE_NUMBERS, Support, locate, require_finite_sums
 from bayesppl.kernels.arrays import Array, Theta, dense
+from bayesppl.kernels.class_sums import stored_once
 from bayesppl.kernels.missing import present_cells
 
 

@@ -58,6 +58,15 @@ def sparse_of(kind: Any, data: np.ndarray, indices: np.ndarray, indptr: np.ndarr
     return matrix
 
 
+def stored_once(X: csr_array) -> csr_array:
+    """Return the same counts, each cell stored at most once, in memory of their own where cells are summed."""
+    if X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
 def row_view(matrix: csr_array, start: int, stop: int) -> csr_array:
     """Return consecutive rows, which share the memory of the matrix."""
     starts = matrix.indptr[start : max(start, stop) + 1]

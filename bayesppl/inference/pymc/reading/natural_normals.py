@@ -94,7 +94,7 @@ class Means(Natural):
 @final
 @dataclass(frozen=True, eq=False)
 class MeansOfVectors(Natural):
-    """Mean vectors, (n_classes, n_features), of rows whose covariances, one for each class, are known."""
+    """Mean vectors, (n_classes, n_features), given the covariances of the rows, one for each class."""
 
     words: ClassVar[str] = "MvNormal"
     events: ClassVar[Mapping[str, Event]] = {"mean": "scalar"}
