@@ -1,9 +1,9 @@
 """AutoClassifier beside six classifiers of scikit-learn: ``python -m benchmarks.panel OUT.csv SOURCE…``.
 
-A source is one of ``bayesppl study``: a folder of CSV files with a column ``class``, such a file, or an
-embedded set. min(200, n/2) and min(1000, n/2) rows train, at most 2,000 of the others test, in six stratified
-splits that are the same for all classifiers. Labels of fewer than two training rows are left out. Every result
-is a line of OUT.csv, written at once; what stands there is not computed again.
+A source is a folder of CSV files with a column ``class``, such a file, or an embedded set. min(200, n/2) and
+min(1000, n/2) rows train, at most 2,000 of the others test, in six stratified splits that are the same for all
+classifiers. Labels of fewer than two training rows are left out. Every result is a line of OUT.csv, written at
+once; what stands there is not computed again.
 
 Without a source OUT.csv is summarised. A cell is a set and a number of training rows; AutoClassifier is level
 or better in it where the mean of the six paired differences is above −.005, or above minus two of their
@@ -29,7 +29,7 @@ from sklearn.pipeline import make_pipeline
 import bayesppl as bp
 from bayesppl.analysis.scores import expected_calibration_error, hits, log_scores
 from bayesppl.data.labels import encode_labels
-from bayesppl.reproduce.panel import DISCRIMINATIVE, GENERATIVE, DataSet, data_sets, log_proba_of_rival
+from benchmarks.rivals import DISCRIMINATIVE, GENERATIVE, DataSet, data_sets, log_proba_of_rival
 
 SPLITS, ROWS, MOST_TEST_ROWS = 6, (200, 1000), 2000
 OURS, LEVEL = "AutoClassifier", 0.005

@@ -1,10 +1,10 @@
 """What rows without a label give on real tables: ``python -m benchmarks.unlabelled OUT.csv SOURCE…``.
 
-A source is one of ``bayesppl study``: a folder of CSV files with a column ``class``, such a file, or an
-embedded set. So many rows of each class keep their label, up to 400 others lose it, up to 2,000 of the rest are
-predicted. Columns of numbers have Gaussian classes, with a common covariance or independent; tables with other
-columns have ``MixedNB``, and no self-training, which wants numbers. Every result is a line of OUT.csv, written
-at once; what stands there is not computed again. Without a source OUT.csv is summarised.
+A source is a folder of CSV files with a column ``class``, such a file, or an embedded set. So many rows of
+each class keep their label, up to 400 others lose it, up to 2,000 of the rest are predicted. Columns of
+numbers have Gaussian classes, with a common covariance or independent; tables with other columns have
+``MixedNB``, and no self-training, which wants numbers. Every result is a line of OUT.csv, written at once;
+what stands there is not computed again. Without a source OUT.csv is summarised.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 import bayesppl as bp
 from bayesppl.analysis.scores import hits, log_scores
 from bayesppl.plots.style import colour, marker, tidy
-from bayesppl.reproduce.panel import DataSet, data_sets
 from benchmarks.panel import measured_already
+from benchmarks.rivals import DataSet, data_sets
 
 UNLABELLED, MOST_TEST_ROWS = 400, 2000
 KEY = ["set", "family", "labels", "seed", "method"]

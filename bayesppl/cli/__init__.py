@@ -17,7 +17,7 @@ from bayesppl.cli.compare import compare
 from bayesppl.cli.fit import fit, summary, verify
 from bayesppl.cli.models import undeclared
 from bayesppl.cli.predict import predict
-from bayesppl.cli.reproduce import reproduce, study
+from bayesppl.cli.reproduce import reproduce
 from bayesppl.cli.terminal import say
 from bayesppl.errors import RowError, UndeclaredIntegersError
 from bayesppl.files import running
@@ -44,7 +44,7 @@ def completion(context: click.Context, shell: str) -> None:
     click.echo(found(context.find_root().command, {}, "bayesppl", "_BAYESPPL_COMPLETE").source())
 
 
-for command in (compare, reproduce, fit, predict, summary, verify, completion, study):
+for command in (compare, reproduce, fit, predict, summary, verify, completion):
     cli.add_command(command)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,12 +25,6 @@ CLAIMS: tuple[Claim, ...] = (
     *boundaries.CLAIMS,
     *short_texts.CH20,
 )
-
-#: Relative difference allowed when a report is verified on another machine.
-TOLERANCE = 1e-9
-
-# What may differ in a second run: it is another command, perhaps of another version.
-_NOT_COMPARED = ("command", "_version")
 
 
 def select(only: Sequence[str] = ()) -> tuple[Claim, ...]:
@@ -170,70 +163,3 @@ def reproduce(only: Sequence[str] = (), seed: int = 0, mnist: Path | str | None 
     """
     inputs = Inputs(seed, mnist)
     return Report(tuple(claim.check(inputs) for claim in select(only)), inputs)
-
-
-def differences(report: Report, written: dict[str, Any]) -> list[str]:
-    """Find where a report that was written earlier differs from ``report``."""
-    earlier = {row["id"]: row for row in written["claims"]}
-    lines = []
-    for outcome in report.outcomes:
-        row, now = earlier[outcome.claim.id], {"verdict": str(outcome.verdict), "ours": list(outcome.ours)}
-        compared = ["verdict"] if outcome.claim.is_timing else ["verdict", "ours"]
-        changed = [name for name in compared if any(changes(row[name], now[name]))]
-        lines += [f"{outcome.claim.id}: was {row[name]}, is {now[name]}" for name in changed[:1]]
-    return lines
-
-
-def changes(was: Any, now: Any, place: str = "") -> Iterator[str]:
-    """Say where two values of JSON differ by more than rounding, and by what."""
-    if isinstance(was, dict) and isinstance(now, dict):
-        for name in (name for name in {**was, **now} if not name.endswith(_NOT_COMPARED)):
-            yield from changes(was.get(name), now.get(name), f"{place}.{name}" if place else name)
-    elif isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
-        for i, (before, after) in enumerate(zip(was, now, strict=True)):
-            yield from changes(before, after, f"{place}[{i}]")
-    else:
-        are_numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (was, now))
-        if not (math.isclose(was, now, rel_tol=TOLERANCE, abs_tol=TOLERANCE) if are_numbers else was == now):
-            yield f"{place}: was {was}, is {now}"
-
-
-def read_report(path: Path) -> dict[str, Any]:
-    """Read what :meth:`Report.write` or ``bayesppl compare --json`` wrote.
-
-    Parameters
-    ----------
-    path : Path
-        The file, or the folder that holds ``report.json``.
-
-    Raises
-    ------
-    ValueError
-        If it holds something else.
-    """
-    file = path / "report.json" if path.is_dir() else path
-    try:
-        written = json.loads(file.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{str(path)!r} is not a report in JSON: {error}") from None
-    if not isinstance(written, dict) or not {"claims", "scores"} & set(written):
-        raise ValueError(
-            f"{str(path)!r} holds neither claims nor scores: give what 'bayesppl reproduce' or 'bayesppl compare' "
-            "printed with --json, or the folder of --out"
-        )
-    return written
-
-
-def verify(path: Path, mnist: Path | str | None = None) -> list[str]:
-    """Recompute a report written by :meth:`Report.write`; return what differs, if anything.
-
-    Parameters
-    ----------
-    path : Path
-        ``report.json``, or the folder that holds it.
-    mnist : Path or "openml", optional
-        As for :func:`reproduce`.
-    """
-    written = read_report(path)
-    only = [row["id"] for row in written["claims"]]
-    return differences(reproduce(only, written["provenance"]["seed"], mnist), written)

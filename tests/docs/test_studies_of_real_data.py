@@ -1,19 +1,26 @@
-"""The study of mixed tables: what is compared, on which sets, and the same numbers from the same seed."""
+"""The commands of the pages on real data: what is compared, on which sets, and what is printed."""
 
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from sklearn.model_selection import StratifiedShuffleSplit
 
 import bayesppl as bp
-from bayesppl.reproduce import mixed
+from benchmarks import location_study
+from benchmarks.study import study
+
+
+def run(*arguments):
+    done = CliRunner().invoke(study, [str(argument) for argument in arguments])
+    return done.exit_code, done.stdout, done.stderr
 
 
 @pytest.fixture
 def few(monkeypatch):
     """Two models only."""
     kept = ("location, tied", "MixedNB")
-    monkeypatch.setattr(mixed, "MODELS", {name: mixed.MODELS[name] for name in kept})
+    monkeypatch.setattr(location_study, "MODELS", {name: location_study.MODELS[name] for name in kept})
 
 
 @pytest.fixture
@@ -33,8 +40,8 @@ def animals(tmp_path):
     return tmp_path
 
 
-def test_sets_of_both_kinds_are_scored_on_held_out_halves(few, animals, run):
-    status, out, err = run("study", "location", animals, "--splits", 1, "--seed", 3, "--out", animals / "report")
+def test_sets_of_both_kinds_are_scored_on_held_out_halves(few, animals):
+    status, out, err = run("location", animals, "--splits", 1, "--seed", 3, "--out", animals / "report")
     assert (status, err.splitlines()[0][:8]) == (0, "animals:")
     table = pd.read_csv(animals / "report" / "location.csv")
     assert table["set"].tolist() == ["animals"] * 2
@@ -58,16 +65,16 @@ def test_sets_of_both_kinds_are_scored_on_held_out_halves(few, animals, run):
         )
 
 
-def test_sets_of_one_kind_are_refused(few, animals, run):
-    status, _, err = run("study", "location", animals / "numbers.csv")
+def test_sets_of_one_kind_are_refused(few, animals):
+    status, _, err = run("location", animals / "numbers.csv")
     assert status == 2
     assert "none of these sets has both numbers and categories" in err
 
 
 @pytest.mark.slow
-def test_a_study_of_calibration_prints_as_much_as_a_terminal_holds(run, tmp_path):
+def test_a_study_of_calibration_prints_as_much_as_a_terminal_holds(tmp_path):
     folder = tmp_path / "report"
-    status, out, err = run("study", "calibration", "wine", "--splits", 1, "--most-rows", 60, "--out", folder)
+    status, out, err = run("calibration", "wine", "--splits", 1, "--most-rows", 60, "--out", folder)
     assert status == 0, err
     table = [line for line in out.splitlines() if line.startswith("| wine")]
     assert len(table) == 1

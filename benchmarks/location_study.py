@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from sklearn import discriminant_analysis
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.linear_model import LogisticRegression
@@ -18,10 +20,7 @@ from bayesppl.data.labels import encode_labels
 from bayesppl.estimators.discriminant_analysis import LinearDiscriminantAnalysis, LocationModel
 from bayesppl.estimators.mixed_nb import MixedNB
 from bayesppl.kernels.arrays import Array
-from bayesppl.reproduce.panel import DataSet, average, difference, log_proba_of_rival
-
-if TYPE_CHECKING:
-    import pandas as pd
+from benchmarks.rivals import DataSet, average, difference, log_proba_of_rival
 
 
 def _indicators(model: Any) -> Any:
@@ -78,8 +77,6 @@ def score_mixed_set(data: DataSet, splits: int, seed: int) -> list[dict[str, Any
 
 
 def _is_number(column: pd.Series) -> bool:
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
     return bool(is_numeric_dtype(column) and not is_bool_dtype(column) and column.nunique() > 2)
 
 
@@ -92,7 +89,5 @@ def _prepared(X: pd.DataFrame, train: Array) -> pd.DataFrame:
             out[name] = column.astype(float).fillna(column.iloc[train].median())
         else:
             out[name] = column.astype(object).where(column.notna(), "(missing)").astype(str)
-    import pandas as pd
-
     table = pd.DataFrame(out)
     return table.loc[:, table.iloc[train].nunique() > 1]
