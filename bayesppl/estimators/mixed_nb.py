@@ -37,9 +37,9 @@ class MixedNB(Learner):
         Picked from the dtypes of the columns by default. See :class:`bayesppl.Product`.
     integers : {"gaussian", "poisson", "categorical"} or mapping of columns to these, optional
         What integer columns are, all of them or each by name, where the blocks are picked from dtypes.
-    columns : {"dtype", "evidence", "blocks"}
-        Whether the density of each column is picked from its dtype, is the one of the highest evidence on the
-        training rows, or is shared with other columns where these depend on each other by that evidence.
+    columns : {"dtype", "evidence"}
+        Whether the density of each column is picked from its dtype, or is the one of the highest evidence on the
+        training rows.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 

@@ -26,7 +26,7 @@ are good for predictions, but the product of their evidences counts every row ma
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -161,34 +161,6 @@ def hierarchical_prior(statistics: Moments, tied: bool, columns: Sequence[Hashab
     """
     n_classes, n_features = statistics.mean.shape
     return hierarchy(statistics, tied, columns).resolved((n_classes, n_features), statistics.scatter)
-
-
-def log_evidence_of_correlation(statistics: Moments) -> float:
-    r"""Return the log Bayes factor of correlated columns against independent ones.
-
-    Means and variances say nothing about it, and are left out: every class shows its correlations alone, with
-    variances of one. Both hypotheses have the same :math:`\delta_0` and :math:`\delta`, found from these columns
-    together: fitted to each column by itself, they would be other constants for other columns, and independent
-    columns of like variances would gain by sharing them.
-
-    Parameters
-    ----------
-    statistics : Moments
-        With a matrix of scatter per class.
-    """
-    degrees = scatter_degrees(statistics)
-    roots = np.sqrt(np.linalg.diagonal(statistics.scatter))
-    units = roots[:, :, None] * roots[:, None, :]
-    # a column that does not vary is correlated with none
-    correlation = np.divide(statistics.scatter, units, out=np.zeros_like(units), where=units > 0)
-    places = np.arange(correlation.shape[-1])
-    correlation[:, places, places] = 1.0
-    scatter = degrees[:, None, None] * correlation
-    together = Moments(statistics.count, np.zeros_like(statistics.mean), scatter)
-    one = Moments(statistics.count, together.mean[:, :1], scatter[:, :1, :1])  # any of them: all are alike
-    found = hierarchy(together, False, places.tolist())
-    alone = replace(found, location=found.location[..., :1], sd=found.sd[:1])
-    return float(found.log_evidence(together).sum() - len(places) * alone.log_evidence(one).sum())
 
 
 def hierarchy(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> Hierarchy:

@@ -19,11 +19,10 @@ from bayesppl.data.table import Table
 from bayesppl.families.choosing.choose_columns import choose_columns
 from bayesppl.families.choosing.column_choice import ColumnChoice
 from bayesppl.families.choosing.infer_families import Integers, families_by_dtype
-from bayesppl.families.choosing.propose_blocks import propose_blocks
 from bayesppl.families.composite import Blocks, CompositeFamily, bound_blocks
 
 #: What picks the families where there are no blocks.
-Pick = Literal["dtype", "evidence", "blocks"]
+Pick = Literal["dtype", "evidence"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,14 +43,12 @@ class Product(CompositeFamily):
         What integer columns are, all of them or each by name, where the blocks are picked from dtypes. A dtype
         does not distinguish counts, codes and rounded measurements, so that by default integer columns are
         refused.
-    columns : {"dtype", "evidence", "blocks"}
-        How the blocks are picked where there are none. ``"blocks"`` takes families by dtype, and puts numbers that
-        are correlated within the classes into one ``Gaussian("full")``, and categories that depend on each other
-        into one :class:`~bayesppl.families.JointCategorical`, as long as the evidence on the rows of the fit (of
-        the first batch) grows. ``"evidence"`` gives every column of numbers the density of the highest evidence on
-        these rows, out of Gaussian, log-normal, gamma, exponential, Poisson, negative binomial, levels and
-        histograms, each of them also with a probability of zero; ``integers`` is not needed. It is the choice of
-        these rows: where later ones can hold other values, such as zeros, name the block of that column.
+    columns : {"dtype", "evidence"}
+        How the blocks are picked where there are none. ``"evidence"`` gives every column of numbers the density of
+        the highest evidence on the rows of the fit (of the first batch), out of Gaussian, log-normal, gamma,
+        exponential, Poisson, negative binomial, levels and histograms, each of them also with a probability of
+        zero; ``integers`` is not needed. It is the choice of these rows: where later ones can hold other values,
+        such as zeros, name the block of that column.
 
     Examples
     --------
@@ -100,8 +97,6 @@ class Product(CompositeFamily):
         """Blocks of all columns of a table, and how they were chosen where it was by evidence."""
         if self.columns == "dtype":
             return families_by_dtype(table, self.integers), None
-        if self.columns == "blocks":
-            return propose_blocks(table, classes, members, self.integers), None
         if self.integers is not None:
             raise ValueError(
                 "integers declares what integer columns are, which columns='evidence' finds out; drop one of the "

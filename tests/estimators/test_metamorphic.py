@@ -102,7 +102,6 @@ ESTIMATORS: dict[str, tuple[Make, Callable[[Rng, int, np.ndarray], pd.DataFrame]
     "JointCategoricalNB": (bp.JointCategoricalNB, lambda rng, d, y: _levels(rng, min(d, 2), y)),
     "MixedNB": (lambda: bp.MixedNB(integers="categorical"), _mixed),
     "MixedNB by evidence": (lambda: bp.MixedNB(columns="evidence"), _mixed),
-    "MixedNB in blocks": (lambda: bp.MixedNB(columns="blocks", integers="categorical"), _mixed),
     "LocationModel": (lambda: bp.LocationModel(integers="categorical"), _mixed),
     "AutoClassifier": (bp.AutoClassifier, _mixed),
 }

@@ -191,7 +191,7 @@ def test_an_estimate_that_does_not_exist_is_a_gap_with_a_reason(clf):
 @pytest.mark.parametrize(
     ("clf", "words"),
     [
-        (bp.MixedNB(columns="best"), "columns must be one of 'dtype', 'evidence', 'blocks', found 'best'"),
+        (bp.MixedNB(columns="best"), "columns must be one of 'dtype', 'evidence', found 'best'"),
         (bp.MixedNB(columns="evidence", integers="poisson"), "drop one of the two"),
         (bp.MixedNB({"one": ("gaussian", bp.Gaussian())}, columns="evidence"), "blocks are given"),
     ],

@@ -97,3 +97,19 @@ def test_a_table_of_too_many_cells_is_refused():
     wide = pd.DataFrame({f"c{j}": range(10) for j in range(8)})
     with pytest.raises(ValueError, match="joint table of 8 columns has 214,358,881 cells per class"):
         fitted(wide, [0, 1] * 5)
+
+
+@pytest.mark.parametrize("n_rows", [30, 200, 2000])
+def test_independent_categories_lose_by_sharing_a_table(n_rows):
+    rng = np.random.default_rng(n_rows)
+    found = []
+    for _ in range(60):
+        y = rng.integers(0, 2, n_rows)
+        X = np.column_stack([(rng.random(n_rows) < 0.3 + 0.3 * y) * 1, rng.integers(0, 4, n_rows)])
+        levels = {"x0": range(2), "x1": range(4)}
+        apart = bp.CategoricalNB(levels=levels).fit(X, y).log_evidence()["features"].sum()
+        table = (
+            bp.JointCategoricalNB(bp.Dirichlet(4 / 8), levels=levels).fit(X, y).log_evidence()["features"].sum()
+        )
+        found.append(float(table - apart))
+    assert np.mean(found) + 3 * np.std(found) / np.sqrt(len(found)) < 0
