@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from bayesppl.estimators import BernoulliNB, GaussianNB, MultinomialNB
+from bayesppl.estimators.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from bayesppl.families import Binomial, Gaussian
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bayesppl.estimators import GaussianNB, QuadraticDiscriminantAnalysis
+from bayesppl.estimators.discriminant_analysis import QuadraticDiscriminantAnalysis
+from bayesppl.estimators.naive_bayes import GaussianNB
 from bayesppl.families import Binomial, Gaussian, Multinomial
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS

@@ -15,7 +15,8 @@ from sklearn.datasets import load_iris
 
 from bayesppl.analysis.scores import hits, log_scores
 from bayesppl.datasets import load
-from bayesppl.estimators import BernoulliNB, GaussianNB, JointCategoricalNB, LinearDiscriminantAnalysis
+from bayesppl.estimators.discriminant_analysis import LinearDiscriminantAnalysis
+from bayesppl.estimators.naive_bayes import BernoulliNB, GaussianNB, JointCategoricalNB
 from bayesppl.families import Gaussian
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.normalisation import log_probabilities

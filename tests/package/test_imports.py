@@ -89,6 +89,21 @@ def test_fit_predict_and_compare_need_only_what_the_installation_page_calls_the_
     assert done.returncode == 0, done.stderr
 
 
+def test_a_fit_of_an_array_loads_nothing_of_scikit_learn_but_its_base():
+    code = (
+        "import sys, numpy as np, sklearn.base\n"
+        "before = set(sys.modules)\n"
+        "import bayesppl as bp\n"
+        "X, y = np.random.default_rng(0).standard_normal((150, 4)), np.arange(150) % 3\n"
+        "for name in ('GaussianNB', 'LinearDiscriminantAnalysis', 'QuadraticDiscriminantAnalysis'):\n"
+        "    getattr(bp, name)().fit(X, y).predict_proba(X)\n"
+        "print(*{name.partition('.')[0] for name in set(sys.modules) - before})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "bayesppl" in done.stdout.split()
+    assert not {"sklearn", "rich", "duckdb", "xarray"} & set(done.stdout.split())
+
+
 def test_help_loads_no_numerics():
     code = (
         "import sys\nfrom bayesppl.cli import main\ntry:\n    main(['compare', '--help'])\nexcept SystemExit: "

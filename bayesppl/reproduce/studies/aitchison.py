@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln, psi
 
-from bayesppl.estimators import GenerativeClassifier
+from bayesppl.estimators.generative import GenerativeClassifier
 from bayesppl.families import Gaussian
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.studies.base import Study, Tables, drawn_in

@@ -12,7 +12,9 @@ import numpy as np
 import pandas as pd
 
 from bayesppl.analysis.parameters import PROB, tails
-from bayesppl.estimators import GaussianNB, GenerativeClassifier, QuadraticDiscriminantAnalysis
+from bayesppl.estimators.discriminant_analysis import QuadraticDiscriminantAnalysis
+from bayesppl.estimators.generative import GenerativeClassifier
+from bayesppl.estimators.naive_bayes import GaussianNB
 from bayesppl.families import Gaussian
 from bayesppl.families.gaussian import Covariance
 from bayesppl.kernels.arrays import Array, Theta

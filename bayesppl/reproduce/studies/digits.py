@@ -28,7 +28,7 @@ import pandas as pd
 
 from bayesppl.conjugate import NormalInverseGamma, NormalInverseWishart
 from bayesppl.errors import ImpossibleRowWarning
-from bayesppl.estimators import GenerativeClassifier
+from bayesppl.estimators.generative import GenerativeClassifier
 from bayesppl.families import Gaussian
 from bayesppl.inference.progress import counted
 from bayesppl.kernels.arrays import Array, Theta

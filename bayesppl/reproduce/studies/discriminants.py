@@ -16,8 +16,8 @@ import pandas as pd
 
 from bayesppl.datasets import load
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.estimators import GenerativeClassifier
 from bayesppl.estimators.classifier import BayesClassifier
+from bayesppl.estimators.generative import GenerativeClassifier
 from bayesppl.families import Gaussian
 from bayesppl.families.gaussian import Covariance
 from bayesppl.kernels.arrays import Array, Theta

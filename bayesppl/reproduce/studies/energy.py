@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesppl.estimators import GenerativeClassifier
+from bayesppl.estimators.generative import GenerativeClassifier
 from bayesppl.families import Categorical, Family, Gaussian, Product
 from bayesppl.kernels.arrays import Array
 from bayesppl.reproduce.claims import Inputs

@@ -21,7 +21,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from bayesppl.datasets import load
-from bayesppl.estimators import BernoulliNB, CategoricalNB, GaussianNB, LinearDiscriminantAnalysis
+from bayesppl.estimators.discriminant_analysis import LinearDiscriminantAnalysis
+from bayesppl.estimators.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB
 from bayesppl.evaluation.held_out import each_class_first
 from bayesppl.families import Bernoulli
 from bayesppl.inference.progress import counted

@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 
 from bayesppl.errors import OverconfidentWarning
-from bayesppl.estimators import BernoulliNB, DirichletMultinomialNB, MultinomialNB
 from bayesppl.estimators.auto import AutoClassifier
 from bayesppl.estimators.classifier import BayesClassifier
+from bayesppl.estimators.naive_bayes import BernoulliNB, DirichletMultinomialNB, MultinomialNB
 from bayesppl.kernels.arrays import Array
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.studies.base import Halves, Study, Tables, scores

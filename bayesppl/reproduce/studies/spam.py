@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from bayesppl.errors import ImpossibleRowWarning
-from bayesppl.estimators import BernoulliNB, BinomialNB, MultinomialNB
 from bayesppl.estimators.classifier import BayesClassifier
+from bayesppl.estimators.naive_bayes import BernoulliNB, BinomialNB, MultinomialNB
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import RuleName
 from bayesppl.reproduce.claims import Inputs
