@@ -22,7 +22,7 @@ from bayesppl.data.labels import one_hot
 from bayesppl.errors import ImproperError, NotConjugateError, UndefinedEstimateError
 from bayesppl.families import closed_forms
 from bayesppl.kernels.arrays import Array, Theta, logarithm
-from bayesppl.kernels.ranges import RANGE_CELLS, cells_per_row, row_ranges
+from bayesppl.kernels.ranges import RANGE_CELLS, cells_per_row, in_order, row_ranges
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import Exact, Posterior
@@ -90,9 +90,12 @@ def row_joints(
     width, is_plug_in = max(cells_per_row(X), posterior.model.n_classes), TABLE[rule].is_plug_in
     # estimates without each row are taken in one go
     ranges = [slice(0, n_rows)] if is_plug_in else row_ranges(n_rows, width, cells)
-    places_of = ranges if some is None else [some[rows] for rows in ranges]
-    parts = (next(_FIND[is_plug_in](posterior, X, codes, weights, rule, at, by_unit=False)) for at in places_of)
-    return _put_together(parts, ranges)
+
+    def joints(rows: slice) -> Joints:
+        places = rows if some is None else some[rows]
+        return next(_FIND[is_plug_in](posterior, X, codes, weights, rule, places, by_unit=False))
+
+    return _put_together(in_order(joints, ranges, None), ranges)
 
 
 def _put_together(parts: Iterator[Joints], ranges: Sequence[slice]) -> Joints:

@@ -9,6 +9,7 @@ the training data hold little information about, the two may even name different
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from bayesppl.data.arguments import generator, whole
 from bayesppl.data.leaves import Leaves
 from bayesppl.data.table import Table
 from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.ranges import in_order
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.member import Guest, Member
 from bayesppl.model.normalisation import log_probabilities, normalise, tempered, warn_of_impossible_rows
@@ -65,7 +67,8 @@ def predict_proba_interval(
     >>> bool((interval["sd"][1] > interval["sd"][0]).all())
     True
     """
-    return interval(probability_draws(fitted, X, draws, random_state), fitted.classes, prob, X)
+    describe = partial(quantiles, prob=prob)
+    return interval(probability_draws(fitted, X, draws, random_state, describe), fitted.classes, prob, X)
 
 
 def uncertainty(fitted: Fitted, X: Any, draws: int = 1000, random_state: int | None = None) -> xr.Dataset:
@@ -97,39 +100,53 @@ def uncertainty(fitted: Fitted, X: Any, draws: int = 1000, random_state: int | N
     >>> bool(abs(split["total"] - split["aleatoric"] - split["epistemic"]) < 1e-12)
     True
     """
-    blocks = probability_draws(fitted, X, draws, random_state)
-    return entropy_split(blocks, probabilities(fitted, X, "predictive"), X)
+    parts = probability_draws(fitted, X, draws, random_state, entropies)
+    return entropy_split(parts, probabilities(fitted, X, "predictive"), X)
 
 
-def probability_draws(
-    fitted: Fitted, X: Any, draws: int, random_state: int | np.random.Generator | None
-) -> Iterator[Array]:
-    """p(y = k | x, θ) under posterior draws, one block of rows after the other: (n_draws, n_block, n_classes)."""
+def probability_draws[T](
+    fitted: Fitted,
+    X: Any,
+    draws: int,
+    random_state: int | np.random.Generator | None,
+    finish: Callable[[Array], T],
+) -> Iterator[T]:
+    """What ``finish`` makes of p(y = k | x, θ) under posterior draws, one block of rows after the other.
+
+    From (n_draws, n_block, n_classes). Blocks are shared among the threads of the context; see
+    :func:`bayesppl.kernels.ranges.in_order`.
+    """
     whole("draws", draws, 2)
     encoded, rng = fitted.encode(X), generator(random_state)
     size = number_of_draws(fitted.posterior, draws)
     blocks = _blocks(encoded.shape[0], size, len(fitted.classes))
     log_joints = log_joint_of_blocks(fitted, size, rng, CHUNK_CELLS)
-    return (_probabilities(log_joints(encoded[rows]), np.ones((size, 1, 1))) for rows in blocks)
+    return in_order(
+        lambda rows: finish(_probabilities(log_joints(encoded[rows]), np.ones((size, 1, 1)))), blocks, None
+    )
 
 
-def stack_probability_draws(stack: Stack, X: Any, draws: int, random_state: int | None) -> Iterator[Array]:
-    """p(y = k | x) under draws of a member of a stack, by its weight, of its temperature and of its parameters.
+def stack_probability_draws[T](
+    stack: Stack, X: Any, draws: int, random_state: int | None, finish: Callable[[Array], T]
+) -> Iterator[T]:
+    """What ``finish`` makes of p(y = k | x) under draws of members of a stack, of temperatures and parameters.
+
+    From (n_draws, n_block, n_classes), one block of rows after the other. A member is drawn by its weight.
 
     What is not known is which member to believe. An average over members, whose parameters are drawn one by one,
     would let their errors cancel, though all of them come from the same rows. A guest has no posterior: its
     probabilities count as they are, as often as its weight says. So do those of leaves, but for the error of their
     temperature: a hundred trees count the same rows, and shares drawn tree by tree would be those of a hundred
-    samples. One block of rows after the other: (n_draws, n_block, n_classes).
+    samples.
     """
     whole("draws", draws, 2)
     table, rng = stack.columns.align(X), generator(random_state)
     views = [_view(member, errors, rng) for member, errors in draw_members(stack, draws, rng)]
 
-    def of_members(rows: slice) -> Array:
+    def of_members(rows: slice) -> T:
         part = table.take(rows)
         proba = np.concatenate([view(part) for view in views]) ** (1 / stack.temperature)
-        return np.asarray(proba / proba.sum(-1, keepdims=True))
+        return finish(proba / proba.sum(-1, keepdims=True))
 
     return map(of_members, _blocks(len(table), draws, len(stack.classes)))
 
@@ -187,13 +204,24 @@ def _probabilities(log_joints: Iterable[tuple[Array, Array]], temperatures: Arra
     return out.T
 
 
-def interval(blocks: Iterable[Array], classes: Array, prob: float = PROB, X: Any = None) -> xr.Dataset:
-    """Compute mean, standard deviation and equal-tailed interval of probabilities.
+def quantiles(p: Array, prob: float) -> Array:
+    """Compute mean, standard deviation, both bounds of an equal-tailed interval and the median of draws.
+
+    From (n_draws, n_block, n_classes), whose draws are put into another order, to (5, n_block, n_classes).
+    """
+    mean = p.mean(0, keepdims=True)
+    sd = p.std(0, mean=mean)
+    p.sort(axis=0)  # last; numpy sorts faster than it finds several quantiles
+    return np.stack([mean[0], sd, *(_quantile_of_sorted(p, q) for q in (*tails(prob), 0.5))])
+
+
+def interval(parts: Iterable[Array], classes: Array, prob: float = PROB, X: Any = None) -> xr.Dataset:
+    """Label mean, standard deviation and equal-tailed interval of probabilities.
 
     Parameters
     ----------
-    blocks : iterable of (n_draws, n_block, n_classes)
-        Their draws are put into another order.
+    parts : iterable of (5, n_block, n_classes)
+        By :func:`quantiles`.
     classes : (n_classes,)
     prob : float
         Probability of the interval.
@@ -205,14 +233,7 @@ def interval(blocks: Iterable[Array], classes: Array, prob: float = PROB, X: Any
     xarray.Dataset
         ``mean``, ``sd``, ``lower``, ``upper`` and ``median``, each (row, class).
     """
-    bounds = *tails(prob), 0.5
-    parts = []
-    for p in blocks:
-        mean = p.mean(0, keepdims=True)
-        sd = p.std(0, mean=mean)
-        p.sort(axis=0)  # last; numpy sorts faster than it finds several quantiles
-        parts.append(np.stack([mean[0], sd, *(_quantile_of_sorted(p, q) for q in bounds)]))
-    found = np.concatenate(parts, axis=1)
+    found = np.concatenate(list(parts), axis=1)
     names = "mean", "sd", "lower", "upper", "median"
     return _labelled(dict(zip(names, found, strict=True)), X, classes).assign_attrs(prob=prob)
 
@@ -224,12 +245,19 @@ def _quantile_of_sorted(draws: Array, prob: float) -> Array:
     return np.asarray(low + (place - int(place)) * (draws[ceil(place)] - low))
 
 
-def entropy_split(blocks: Iterable[Array], proba: Array, X: Any = None) -> xr.Dataset:
-    """Split the entropies of averaged probabilities; see :func:`bayesppl.analysis.uncertainty.uncertainty`.
+def entropies(p: Array) -> Array:
+    """Entropy of averaged probabilities, average entropy, and their difference: (3, n_block)."""
+    total, aleatoric = entr(p.mean(0)).sum(-1), entr(p).sum(-1).mean(0)
+    return np.stack([total, aleatoric, total - aleatoric])
+
+
+def entropy_split(parts: Iterable[Array], proba: Array, X: Any = None) -> xr.Dataset:
+    """Label the entropies of averaged probabilities; see :func:`bayesppl.analysis.uncertainty.uncertainty`.
 
     Parameters
     ----------
-    blocks : iterable of (n_draws, n_block, n_classes)
+    parts : iterable of (3, n_block)
+        By :func:`entropies`.
     proba : (n_rows, n_classes)
         Predictive probabilities.
     X : optional
@@ -240,11 +268,7 @@ def entropy_split(blocks: Iterable[Array], proba: Array, X: Any = None) -> xr.Da
     xarray.Dataset
         ``total``, ``aleatoric``, ``epistemic`` and ``predictive_entropy``, each over "row".
     """
-    parts = []
-    for p in blocks:
-        total, aleatoric = entr(p.mean(0)).sum(-1), entr(p).sum(-1).mean(0)
-        parts.append(np.stack([total, aleatoric, total - aleatoric]))
-    found = np.concatenate(parts, axis=1)
+    found = np.concatenate(list(parts), axis=1)
     split = dict(zip(("total", "aleatoric", "epistemic"), found, strict=True))
     return _labelled({**split, "predictive_entropy": entr(proba).sum(-1)}, X)
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from functools import partial, wraps
 from typing import Any, Concatenate, Self, get_args
 
+from joblib import parallel_config
+
 from bayesppl.analysis import predictions
 from bayesppl.analysis.column_weights import column_weights
 from bayesppl.analysis.decisions import decide, expected_error_rate, threshold_for
@@ -39,11 +41,15 @@ from bayesppl.model.rules import RuleName
 
 
 def ask[F: Fitted, **P, T](question: Callable[Concatenate[F, P], T]) -> Callable[Concatenate[Any, P], T]:
-    """Turn a function of a fitted model into a method of estimators, with its signature and its docstring."""
+    """Turn a function of a fitted model into a method of estimators, with its signature and its docstring.
+
+    Ranges of rows are shared among ``n_jobs`` threads by those functions that divide them.
+    """
 
     @wraps(question)
     def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return question(self.fitted_, *args, **kwargs)
+        with parallel_config(n_jobs=self.n_jobs):
+            return question(self.fitted_, *args, **kwargs)
 
     signature = inspect.signature(question)
     first, *others = signature.parameters.values()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from bayesppl.analysis.evidence_shares import Shares
 from bayesppl.analysis.parameters import PROB
 from bayesppl.analysis.prior_shift import weights_behind
 from bayesppl.analysis.stack_explanation import explain_stack
-from bayesppl.analysis.uncertainty import entropy_split, interval, stack_probability_draws
+from bayesppl.analysis.uncertainty import entropies, entropy_split, interval, quantiles, stack_probability_draws
 from bayesppl.conjugate import Dirichlet
 from bayesppl.errors import SeveralModelsError
 from bayesppl.estimators.candidates import summarise
@@ -177,7 +178,8 @@ class StackAnswers(Shell[Stack]):
         Draws are of the weights and of the parameters of every model; see
         :meth:`GenerativeClassifier.predict_proba_interval`.
         """
-        return interval(stack_probability_draws(self.stack_, X, draws, random_state), self.classes_, prob, X)
+        parts = stack_probability_draws(self.stack_, X, draws, random_state, partial(quantiles, prob=prob))
+        return interval(parts, self.classes_, prob, X)
 
     def estimate_class_weights(
         self,
@@ -194,8 +196,8 @@ class StackAnswers(Shell[Stack]):
 
     def uncertainty(self, X: Any, draws: int = 1000, random_state: int | None = None) -> xr.Dataset:
         """What more data could and could not remove; see :meth:`GenerativeClassifier.uncertainty`."""
-        blocks = stack_probability_draws(self.stack_, X, draws, random_state)
-        return entropy_split(blocks, np.exp(self.predict_log_proba(X)), X)
+        parts = stack_probability_draws(self.stack_, X, draws, random_state, entropies)
+        return entropy_split(parts, np.exp(self.predict_log_proba(X)), X)
 
     def explain(
         self,

@@ -84,7 +84,7 @@ def plot_decision_boundary(
     extent = (across[0], across[-1], up[0], up[-1])
     ax.imshow(shade.reshape(resolution, resolution, 3), origin="lower", extent=extent, aspect="auto", zorder=0)
     if draws:
-        blocks = list(probability_draws(clf.fitted_, grid, max(draws, 2), random_state))
+        blocks = list(probability_draws(clf.fitted_, grid, max(draws, 2), random_state, np.asarray))
         for drawn in np.concatenate(blocks, axis=1)[:draws]:
             _boundary(ax, across, up, drawn, color="0.35", linewidths=0.5, alpha=0.35)
     _boundary(ax, across, up, probabilities, color="black", linewidths=1.8)
