@@ -74,8 +74,7 @@ def explain_stack(
     names = [name for name in stack.columns.names if name in read]
     columns = {name: table.column(name) for name in names}
     present = np.ones((len(table), len(names)), dtype=bool)
-    matrix: Any = getattr(table, "matrix", None)
-    if issparse(matrix):  # counts: only words that some document holds have a weight
+    if issparse(table.matrix):  # counts: only words that some document holds have a weight
         present = np.column_stack([column != 0 for column in columns.values()])
         columns = {name: columns[name] for name, some in zip(names, present.any(0).tolist(), strict=True) if some}
         present = present[:, present.any(0)]
@@ -158,7 +157,7 @@ def _view(member: Member | Guest, stack: Stack, table: Table, units: Sequence[Se
 
     recoded, family = recoding.transform(table), fitted.model.family
     origins, are_trees = belongs(recoding.origins(names)), isinstance(belief_of(fitted), TreeDirichlet)
-    matrix: Any = getattr(recoded, "matrix", None)
+    matrix = recoded.matrix
     if issparse(matrix):
         dense, gaps, weights = matrix.toarray(), np.zeros((1, len(origins.T))), np.ones(1)
     else:

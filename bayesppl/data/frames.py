@@ -13,8 +13,9 @@ from bayesppl.data.columns import Kind, as_objects, beyond_floats, kind_of_value
 from bayesppl.data.levels import as_level
 from bayesppl.data.matrices import plain, read_matrix
 from bayesppl.data.names import listed, only_count, positions_of
-from bayesppl.data.table import ROWS_BY_COLUMN, Table
+from bayesppl.data.table import ROWS_BY_COLUMN, MatrixTable, Table
 from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.ranges import Extent
 
 #: The data frames in which class probabilities can be returned.
 Container = Literal["default", "pandas", "polars"]
@@ -27,23 +28,22 @@ class FrameTable(Table):
     names: tuple[Hashable, ...]
     frame: nw.DataFrame[Any]
     is_named: bool = True
+    matrix = None
 
-    def __len__(self) -> int:
-        return len(self.frame)
+    @property
+    def extent(self) -> Extent:
+        return Extent(len(self.frame), len(self.names), ROWS_BY_COLUMN)
 
-    def numeric(self) -> Any:
-        raw = {name: self.column(name) for name in self.names}
+    def numeric(self, names: Sequence[Hashable] | None = None) -> Any:
+        raw = {name: self.column(name) for name in (self.names if names is None else names)}
         columns = [cells if cells.dtype.kind in "fiub" else to_float(cells, name) for name, cells in raw.items()]
         if not columns:
             return np.empty((len(self), 0))
         together = np.column_stack(columns)
-        for name, column in zip(self.names, columns, strict=True):
+        for name, column in zip(raw, columns, strict=True):
             if column.dtype.kind in "iu" and together.dtype.kind == "f" and beyond_floats(column):
                 refuse_rounding(column, name)
         return together
-
-    def integers(self) -> Array | None:
-        return None
 
     def column(self, name: Hashable) -> Array:
         series = self.frame[str(name)]
@@ -111,14 +111,6 @@ class FrameTable(Table):
         frame = self.frame.to_native().copy(deep=copied)
         return replace(self, frame=nw.from_native(frame, eager_only=True))
 
-    @property
-    def words_per_row(self) -> int:
-        return len(self.names)
-
-    @property
-    def least_rows(self) -> int:
-        return ROWS_BY_COLUMN
-
 
 def read_frame(X: Any) -> Table | None:
     """Read a data frame of any kind, or a series of structs of polars; None for anything else.
@@ -160,9 +152,9 @@ def _as_table(frame: nw.DataFrame[Any]) -> Table:
     if nw.dependencies.is_pandas_dataframe(native) and len(given):
         kinds = set(native.dtypes)
         if all(getattr(kind, "fill_value", None) == 0 for kind in kinds):
-            return replace(read_matrix(native.sparse.to_coo()), names=names, is_named=is_named)
+            return MatrixTable(names, read_matrix(native.sparse.to_coo()), is_named)
         if not is_named and len(kinds) == 1 and isinstance(kinds.pop(), np.dtype):
-            return read_matrix(native.to_numpy())
+            return MatrixTable(names, read_matrix(native.to_numpy()))
         if names != given:
             frame = nw.from_native(native.set_axis(list(names), axis=1), eager_only=True)
     return FrameTable(names, frame, is_named)

@@ -10,8 +10,7 @@ from scipy.sparse import csr_array, issparse
 
 from bayesppl.data.arguments import labels_of
 from bayesppl.data.columns import beyond_floats
-from bayesppl.data.names import listed, positions_of
-from bayesppl.data.table import MatrixTable
+from bayesppl.data.names import listed
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.class_sums import stored_once
 
@@ -29,8 +28,12 @@ _NOT_TWO_DIMENSIONAL = (
 )
 
 
-def read_matrix(X: Any) -> MatrixTable:
-    """Read a matrix; columns are named by the text coords of an ``xarray.DataArray``, those of others by position.
+#: Types of arrays that are computed with as they are.
+NUMBERS = frozenset(map(np.dtype, "?bBhHiIlLqQfd"))
+
+
+def read_matrix(X: Any) -> Any:
+    """Read rows by columns that have no names of their own as an array or a CSR array.
 
     Raises
     ------
@@ -38,8 +41,7 @@ def read_matrix(X: Any) -> MatrixTable:
         If it is no table, or its cells are complex numbers.
     """
     if issparse(X):
-        matrix = _read_sparse(X)
-        return MatrixTable(positions_of(matrix.shape[1]), matrix)
+        return _read_sparse(X)
     is_array = isinstance(X, np.ndarray) and not isinstance(X, np.ma.MaskedArray)
     array = np.asarray(X) if is_array else _as_array(X)
     if array.dtype.names or array.dtype.kind == "V":
@@ -52,8 +54,7 @@ def read_matrix(X: Any) -> MatrixTable:
     if array.ndim != 2:
         is_text = array.ndim == 1 and array.dtype.kind in "OUT" and array.size and isinstance(array[0], str)
         raise ValueError(_TEXTS if is_text else _NOT_TWO_DIMENSIONAL.format(array.ndim))
-    labels = () if array is X else _column_labels(X)
-    return MatrixTable(labels or positions_of(array.shape[1]), plain(array), bool(labels))
+    return plain(array)
 
 
 def plain(values: Array) -> Array:
@@ -114,7 +115,7 @@ def _with_gaps(X: Any) -> Array:
     return np.asarray(np.ma.filled(X.astype(np.float64 if X.dtype.kind == "f" else object), np.nan))
 
 
-def _column_labels(X: Any) -> tuple[Hashable, ...]:
+def column_labels(X: Any) -> tuple[Hashable, ...]:
     """Find names of the columns of an ``xarray.DataArray``, none for anything else."""
     axes = labels_of(X)
     labels = tuple(axes[-1] or ()) if axes else ()

@@ -10,9 +10,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 from bayesppl.data.columns import as_objects
-from bayesppl.data.matrices import read_matrix
-from bayesppl.data.names import indexed, listed, meant
-from bayesppl.data.table import Table
+from bayesppl.data.matrices import NUMBERS, column_labels, read_matrix
+from bayesppl.data.names import indexed, listed, meant, positions_of
+from bayesppl.data.table import MatrixTable, Table
 from bayesppl.errors import RowError
 
 
@@ -80,12 +80,17 @@ scipy.sparse matrix
     """
     if isinstance(X, Table):
         return X
-    if isinstance(X, np.ndarray) or issparse(X):
-        return read_matrix(X)
-    from bayesppl.data.frames import read_frame
+    labels: tuple[Hashable, ...] = ()
+    if not (isinstance(X, np.ndarray) or issparse(X)):
+        from bayesppl.data.frames import read_frame
 
-    found = read_frame(_frame_of_records(X))
-    return read_matrix(X) if found is None else found
+        frame = read_frame(_frame_of_records(X))
+        if frame is not None:
+            return frame
+        labels = column_labels(X)
+    is_ready = type(X) is np.ndarray and X.ndim == 2 and X.dtype in NUMBERS
+    matrix = X if is_ready else read_matrix(X)
+    return MatrixTable(labels or positions_of(matrix.shape[1]), matrix, bool(labels))
 
 
 def _frame_of_records(X: Any) -> Any:

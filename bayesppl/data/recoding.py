@@ -218,7 +218,7 @@ def _dense(table: Table) -> Table:
     ValueError
         If they would take more room than a gigabyte.
     """
-    matrix: Any = getattr(table, "matrix", None)
+    matrix = table.matrix
     if not issparse(matrix):
         return table
     if matrix.shape[0] * matrix.shape[1] > _MOST_DENSE:

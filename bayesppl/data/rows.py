@@ -165,7 +165,7 @@ class Rows:
 
     def snapshot(self) -> Rows:
         """Keep the rows for later use: small tables are copied, large ones are not."""
-        is_copy = len(self) * self.table.words_per_row <= _MOST_COPIED
+        is_copy = len(self) * self.table.extent.cells_per_row <= _MOST_COPIED
         weights = None if self.given_weights is None else self.given_weights.copy()
         return replace(self, table=self.table.snapshot(copied=is_copy), given_weights=weights, is_copy=is_copy)
 

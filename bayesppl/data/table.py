@@ -20,6 +20,7 @@ from bayesppl.data.names import listed, meant
 from bayesppl.errors import rows_before
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.class_sums import row_view
+from bayesppl.kernels.ranges import Extent
 
 
 class Table(ABC):
@@ -30,16 +31,20 @@ class Table(ABC):
     #: Whether the names came with the data; columns without names are found by position.
     is_named: bool
 
+    #: All columns as one (n_rows, n_columns) array or CSR array, None where they are not held as one.
+    matrix: Any
+
+    @property
     @abstractmethod
-    def __len__(self) -> int: ...
+    def extent(self) -> Extent:
+        """Return how many rows there are, and in what ranges they are best read.
+
+        Cells of a byte count two, for what is made of them is larger.
+        """
 
     @abstractmethod
-    def numeric(self) -> Any:
-        """Return all columns as one (n_rows, n_columns) array or CSR array; missing cells are NaN."""
-
-    @abstractmethod
-    def integers(self) -> Array | None:
-        """Return all columns as one (n_rows, n_columns) array of integers, or None where there is none."""
+    def numeric(self, names: Sequence[Hashable] | None = None) -> Any:
+        """Return columns, all by default, as one (n_rows, n_columns) array or CSR array; missing cells are NaN."""
 
     @abstractmethod
     def column(self, name: Hashable) -> Array:
@@ -78,19 +83,6 @@ class Table(ABC):
             here, but cells that the caller changes in place can change here too.
         """
 
-    @property
-    @abstractmethod
-    def words_per_row(self) -> int:
-        """Estimate the memory of a row in units of eight bytes; of a sparse matrix, that of stored cells.
-
-        Cells of a byte count two, for what is made of them is larger.
-        """
-
-    @property
-    @abstractmethod
-    def least_rows(self) -> int:
-        """Return the least rows to read at a time: where columns are read one by one, fewer take as long."""
-
     @abstractmethod
     def picked(self, other: Table, places: Array) -> Table:
         """Make rows cell by cell: each is that of its column in some row of this table, or of the other below it.
@@ -110,6 +102,13 @@ class Table(ABC):
     @abstractmethod
     def renamed(self, names: Sequence[Hashable]) -> Table:
         """Return the same columns under other names."""
+
+    def __len__(self) -> int:
+        return self.extent.n_rows
+
+    def integers(self) -> Array | None:
+        """Return all columns as one (n_rows, n_columns) array of integers, or None where there is none."""
+        return self.matrix if isinstance(self.matrix, np.ndarray) and self.matrix.dtype.kind in "iu" else None
 
     def require(self, names: Iterable[Hashable]) -> None:
         """Refuse a table that lacks one of ``names``."""
@@ -143,17 +142,20 @@ class MatrixTable(Table):
     is_named: bool = False
     coded: frozenset[Hashable] = frozenset()
 
-    def __len__(self) -> int:
-        return int(self.matrix.shape[0])
+    @property
+    def extent(self) -> Extent:
+        n_rows, dtype = self.matrix.shape[0], self.matrix.dtype
+        stored = self.matrix.nnz if issparse(self.matrix) else self.matrix.size
+        cells = -(-int(stored) // max(1, n_rows))
+        words = -(-cells * min(max(dtype.itemsize, 2), 8) // 8)
+        return Extent(n_rows, words, 1 if dtype.kind in "fiub" else ROWS_BY_COLUMN)
 
-    def numeric(self) -> Any:
+    def numeric(self, names: Sequence[Hashable] | None = None) -> Any:
+        if names is not None and tuple(names) != self.names:
+            return self.select(names).numeric()
         if self.matrix.dtype.kind in "fiub":
             return self.matrix
-        columns = [to_float(self.matrix[:, j], name) for j, name in enumerate(self.names)]
-        return np.column_stack(columns)
-
-    def integers(self) -> Array | None:
-        return None if issparse(self.matrix) or self.matrix.dtype.kind not in "iu" else self.matrix
+        return np.column_stack([to_float(self.matrix[:, j], name) for j, name in enumerate(self.names)])
 
     def column(self, name: Hashable) -> Array:
         at = self._places[name]
@@ -206,16 +208,6 @@ class MatrixTable(Table):
 
     def snapshot(self, *, copied: bool) -> Table:
         return self.take(np.arange(len(self))) if copied else self
-
-    @property
-    def words_per_row(self) -> int:
-        stored = self.matrix.nnz if issparse(self.matrix) else self.matrix.size
-        cells = -(-int(stored) // max(1, len(self)))
-        return -(-cells * int(np.clip(self.matrix.dtype.itemsize, 2, 8)) // 8)
-
-    @property
-    def least_rows(self) -> int:
-        return 1 if self.matrix.dtype.kind in "fiub" else ROWS_BY_COLUMN
 
 
 def read_range[T](table: Table, rows: slice, read: Callable[[Table], T]) -> T:

@@ -20,9 +20,8 @@ from scipy.sparse import csr_array, issparse
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.families.covariates import Covariates
-from bayesppl.families.support import Support, check_support, checked_numbers, numbers_of
+from bayesppl.families.support import Support, check_support, checked_numbers
 from bayesppl.kernels.arrays import Array, dense
-from bayesppl.kernels.class_sums import stored_once
 from bayesppl.kernels.missing import observed_mask, only_columns
 
 #: What a density is taken over. Evidences of models that differ in it measure different things.
@@ -206,16 +205,10 @@ class NumberColumns(BoundColumns):
         dims = {self.row_dim, *(dim for dims in self.dims.values() for dim in dims if dim != "class")}
         return {**{dim: list(self.family.columns) for dim in sorted(dims)}, **(self.other_coords or {})}
 
-    def numbers(self, table: Table) -> Any:
-        """Return the features as numbers, not checked yet."""
-        family = self.family
-        return numbers_of(table, family.columns, family.name, family.support, allows_sparse=family.allows_sparse)
-
     def encode(self, table: Table) -> Any:
-        family, X = self.family, self.numbers(table)
-        if issparse(X) and self.is_separate:
-            X = stored_once(X)
-        check_support(X, family.columns, family.name, family.support)
+        family = self.family
+        X = table.numeric(family.columns)
+        check_support(X, family.columns, family.name, family.support, allows_sparse=family.allows_sparse)
         present = observed_mask(X) if family.missing == "refused" else None
         if present is not None:
             row, column = np.argwhere(~present)[0]

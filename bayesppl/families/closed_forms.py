@@ -58,9 +58,8 @@ def read_statistics(family: Family, table: Table, responsibilities: Responsibili
 
 @read_statistics.register(CompositeFamily)
 def _(family: CompositeFamily, table: Table, responsibilities: Responsibilities) -> JointStatistics:
-    parts = zip(family.parts.items(), family.bound.tables(table), strict=True)
     return JointStatistics(
-        {block: read_statistics(part, part_of_table, responsibilities) for (block, part), part_of_table in parts}
+        {block: read_statistics(part, table, responsibilities) for block, part in family.parts.items()}
     )
 
 

@@ -5,7 +5,7 @@ Likelihood, posterior, predictive and evidence are products over the blocks: a f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, final
@@ -71,10 +71,6 @@ class BlockColumns(BoundColumns):
     read: Callable[[Table, str], Table] | None = None
     joint_family: str = ""
 
-    def tables(self, table: Table) -> Iterator[Table]:
-        """Yield the columns of every block."""
-        return (table.select(columns) for columns in self.columns.values())
-
     @cached_property
     def described(self) -> dict[Hashable, Described]:
         found = {column: each for block in self.blocks.values() for column, each in block.described.items()}
@@ -111,10 +107,10 @@ class BlockColumns(BoundColumns):
         }
 
     def encode(self, table: Table) -> BlockRows:
-        parts = {}
-        for (name, block), part in zip(self.blocks.items(), self.tables(table), strict=True):
-            parts[name] = block.encode(part if self.read is None else self.read(part, name))
-        return BlockRows(parts)
+        if self.read is None:
+            return BlockRows({name: block.encode(table) for name, block in self.blocks.items()})
+        parts = {name: self.read(table.select(columns), name) for name, columns in self.columns.items()}
+        return BlockRows({name: self.blocks[name].encode(part) for name, part in parts.items()})
 
     def decode(self, X: BlockRows) -> dict[Hashable, Array]:
         return {

@@ -10,12 +10,14 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
+from scipy.sparse import issparse
 
 from bayesppl.conjugate import NormalInverseGamma, NormalInverseWishart
 from bayesppl.conjugate.declared_priors import is_declaration
 from bayesppl.conjugate.gaussian_declared import LKJ, MeanAndCholesky, MeanAndSd
 from bayesppl.conjugate.moments import Moments
 from bayesppl.data.arguments import one_of
+from bayesppl.data.columns import beyond_floats
 from bayesppl.data.table import Table
 from bayesppl.families import closed_forms
 from bayesppl.families.gaussian_diagonal import DiagonalGaussian, IndependentNormals
@@ -126,9 +128,10 @@ def _declared(covariance: str, prior: Any, mean: Any, sd: Any, cholesky: Any) ->
 @closed_forms.read_statistics.register(MomentFamily)
 def _(family: MomentFamily, table: Table, responsibilities: Responsibilities) -> Moments:
     """Check the rows of a table and sum them; sums show whether a number lies outside the support."""
-    if family.missing != "refused":
+    X = table.numeric(family.columns)
+    if family.missing != "refused" and not issparse(X) and (X.dtype.kind == "f" or not beyond_floats(X)):
         with np.errstate(over="ignore", invalid="ignore"):
-            statistics = family.rows(family.bound.numbers(table)).sums(responsibilities)
+            statistics = family.rows(X).sums(responsibilities)
             if statistics.is_within(LARGEST, responsibilities):
                 return statistics
     return family.rows(family.bound.encode(table)).sum_rows(responsibilities)

@@ -153,7 +153,7 @@ class Multinomial(WordFamily):
 
 @closed_forms.read_statistics.register(Multinomial)
 def _(family: Multinomial, table: Table, responsibilities: Responsibilities) -> Counts:
-    X = family.bound.numbers(table)
+    X = table.numeric(family.columns)
     if issparse(X) and X.has_canonical_format and one_class_each(responsibilities):
         found = count_sums(X, responsibilities.indices, responsibilities.shape[1])
         if found is not None:

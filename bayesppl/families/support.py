@@ -79,46 +79,34 @@ LEVELS = Support("levels", None, "", takes="levels")
 ANYTHING = Support("columns of any kind", None, "", takes="columns of any kind")
 
 
-def numbers_of(
-    table: Table, columns: Sequence[Hashable], name: str, support: Support, *, allows_sparse: bool = False
-) -> Any:
-    """Columns as numbers, not checked yet; sparse ones are refused for a family that needs every cell.
+def checked_numbers(table: Table, columns: Sequence[Hashable], name: str, support: Support) -> Any:
+    """Columns as numbers within the support; what lies outside is refused."""
+    X = table.numeric(columns)
+    check_support(X, columns, name, support)
+    return X
 
-    Integers are refused that would be rounded in computations with real numbers; counts have a limit of their own.
+
+def check_support(
+    X: Any, columns: Sequence[Hashable], name: str, support: Support, *, allows_sparse: bool = False
+) -> None:
+    """Refuse numbers outside ``support``; missing cells pass.
+
+    Sparse ones are refused for a family that needs every cell, and so are integers that would be rounded in
+    computations with real numbers; counts have a limit of their own.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Naming the column, the value found, its row and the remedy.
     """
-    if table.names != tuple(columns):
-        table = table.select(columns)
-    X = table.numeric()
     if issparse(X) and not allows_sparse:
         raise TypeError(
             f"Sparse data was passed for the {name} family, but dense data is required. "
             "Use '.toarray()' to convert to a dense numpy array; of a data frame, '.sparse.to_dense()'."
         )
-    if support.integers is None and X.dtype.kind in "iu" and X.dtype.itemsize == 8:
-        for rows in row_blocks(*X.shape):
-            if beyond_floats(X[rows]):
-                for values, column in zip(X.T, columns, strict=True):
-                    refuse_rounding(values, column)
-    return X
-
-
-def checked_numbers(
-    table: Table, columns: Sequence[Hashable], name: str, support: Support, *, allows_sparse: bool = False
-) -> Any:
-    """Columns as numbers within the support; what lies outside is refused."""
-    X = numbers_of(table, columns, name, support, allows_sparse=allows_sparse)
-    check_support(X, columns, name, support)
-    return X
-
-
-def check_support(X: Any, columns: Sequence[Hashable], name: str, support: Support) -> None:
-    """Refuse numbers outside ``support``; missing cells pass.
-
-    Raises
-    ------
-    ValueError
-        Naming the column, the value found, its row and the remedy.
-    """
+    if support.integers is None and X.dtype.kind in "iu" and X.dtype.itemsize == 8 and beyond_floats(X):
+        for values, column in zip(X.T, columns, strict=True):
+            refuse_rounding(values, column)
     values = X.data if issparse(X) else X
     if issparse(X) and observed_mask(values) is not None:
         raise ValueError("a sparse matrix holds NaN; sparse input cannot have missing cells, make it dense")

@@ -27,7 +27,7 @@ from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.bound import Measure, NumberColumns
 from bayesppl.families.composite import BlockRows, GivenBlocks
 from bayesppl.families.family import Family
-from bayesppl.families.support import REAL_NUMBERS, Support, numbers_of
+from bayesppl.families.support import REAL_NUMBERS, Support, checked_numbers
 from bayesppl.families.transformed import Transformed
 from bayesppl.kernels.arrays import Array
 
@@ -88,7 +88,7 @@ class ZeroInflated(Transformed):
                 f"ZeroInflated takes a family that models its columns one by one, and the {self.family.name} "
                 "family does not; use a family of single columns, such as bayesppl.LogNormal('diag')"
             )
-        X = np.asarray(numbers_of(table, table.names, self.name, REAL_NUMBERS), dtype=np.float64)
+        X = np.asarray(checked_numbers(table, table.names, self.name, self.support), dtype=np.float64)
         others = MatrixTable(table.names, np.where(X == 0, np.nan, X), True)
         # once bound, the family of the rest keeps what it learned of the first rows
         rest = (self.family if self.inner is None else self._rest).bind(others, classes, members)

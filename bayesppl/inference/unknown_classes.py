@@ -18,7 +18,7 @@ from bayesppl.families.mixture import Mixture
 from bayesppl.inference.augmentation import Augmentation, Completion, Incomplete, search_start
 from bayesppl.inference.mixture_start import search_components
 from bayesppl.kernels.arrays import Array, Theta, draw_shares, logarithm
-from bayesppl.kernels.ranges import cells_per_row, row_ranges, sum_over_ranges
+from bayesppl.kernels.ranges import Extent, cells_per_row, row_ranges, sum_over_ranges
 from bayesppl.model.declaration import CLASS_WEIGHTS, CONFUSION, GenerativeModel
 from bayesppl.model.training_rows import encoded
 
@@ -181,7 +181,7 @@ def incomplete(
         def complete(at: slice) -> JointStatistics:
             return augmentation.with_votes(model.share_statistics(X[at], shares[at]), at, shares[at])
 
-        return cast(JointStatistics, sum_over_ranges(complete, len(partly), augmentation.cells_per_row))
+        return cast(JointStatistics, sum_over_ranges(complete, Extent(len(partly), augmentation.cells_per_row)))
 
     first = known
     if partly.log_prior is not None or partly.votes is not None:

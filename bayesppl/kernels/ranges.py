@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, NamedTuple
 
 from joblib import effective_n_jobs, parallel_config
 from scipy.sparse import issparse
@@ -20,6 +20,27 @@ RANGE_CELLS = 1 << 19
 
 # Adding up statistics should cost little beside taking them: cells of a range for each number in the statistics.
 _CELLS_PER_NUMBER = 16
+
+
+class Extent(NamedTuple):
+    """The number of rows, the cells of each, and the least rows to take at a time.
+
+    Attributes
+    ----------
+    n_rows : int
+    cells_per_row : int
+        Memory of a row in units of eight bytes; of sparse rows, that of stored cells.
+    least_rows : int
+        More than one where columns are read one by one, so that fewer rows take as long.
+    """
+
+    n_rows: int
+    cells_per_row: int
+    least_rows: int = 1
+
+    def ranges(self, least_cells: int = 1) -> list[slice]:
+        """Divide the rows into ranges whose temporaries are bounded, where a row makes at least so many cells."""
+        return row_ranges(self.n_rows, max(self.cells_per_row, least_cells), least_rows=self.least_rows)
 
 
 def in_order[T](work: Callable[[slice], T], ranges: Sequence[slice], n_jobs: int | None) -> Iterator[T]:
@@ -59,21 +80,19 @@ def cells_per_row(X: Any) -> int:
 
 def sum_over_ranges(
     take: Callable[[slice], Any],
-    n_rows: int,
-    cells_per_row: int,
+    extent: Extent,
     n_jobs: int | None = None,
-    *,
-    least_rows: int = 1,
 ) -> Any:
     """Sum statistics of all rows, where ``take`` gives those of a range.
 
     Where the statistics hold many numbers, such as covariance matrices of many columns, ranges are longer.
     """
-    first, *others = row_ranges(n_rows, cells_per_row, least_rows=least_rows) or [slice(0, 0)]
+    first, *others = extent.ranges() or [slice(0, 0)]
     total = take(first)
     if others:
         cells = max(2 * RANGE_CELLS, _CELLS_PER_NUMBER * total.n_numbers)
-        further = row_ranges(n_rows, cells_per_row, cells, first.stop, least_rows=2 * least_rows)
+        n_rows, width, least_rows = extent
+        further = row_ranges(n_rows, width, cells, first.stop, least_rows=2 * least_rows)
         total = reduce(add, in_order(take, further, n_jobs), total)
     return total
 

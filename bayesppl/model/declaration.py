@@ -25,7 +25,7 @@ from bayesppl.families.family import Evidence, Family
 from bayesppl.families.gaps import drawn_statistics, expected_statistics
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta, logarithm
 from bayesppl.kernels.class_sums import class_counts
-from bayesppl.kernels.ranges import cells_per_row, sum_over_ranges
+from bayesppl.kernels.ranges import Extent, cells_per_row, sum_over_ranges
 
 CLASS_WEIGHTS = "class_weights"
 #: Name of the probabilities of the labels that annotators give to rows of each class.
@@ -104,8 +104,7 @@ class GenerativeModel:
                 closed_forms.sufficient_statistics(self.family, X[rows], responsibilities[rows]),
                 responsibilities[rows],
             ),
-            X.shape[0],
-            cells_per_row(X),
+            Extent(X.shape[0], cells_per_row(X)),
             n_jobs,
         )
 
@@ -148,7 +147,7 @@ class GenerativeModel:
             )
             return _with_labels(features, responsibilities)
 
-        return sum_over_ranges(take, len(table), table.words_per_row, n_jobs, least_rows=table.least_rows)
+        return sum_over_ranges(take, table.extent, n_jobs)
 
     def summarise_each(self, rows: Rows) -> JointStatistics:
         """:meth:`summarise` a few rows, with their rounding tracked.

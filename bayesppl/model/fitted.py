@@ -14,7 +14,7 @@ from bayesppl.data.rows import Rows
 from bayesppl.data.table import Table, read_range
 from bayesppl.errors import ImproperError
 from bayesppl.kernels.arrays import Array
-from bayesppl.kernels.ranges import in_order, row_ranges
+from bayesppl.kernels.ranges import in_order
 from bayesppl.model.calibration import Power
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.learned import Learned
@@ -167,7 +167,7 @@ class Fitted:
         def work(rows: slice) -> Array:
             return read_range(table, rows, score)
 
-        ranges = row_ranges(len(table), max(table.words_per_row, len(weights)), least_rows=table.least_rows)
+        ranges = table.extent.ranges(len(weights))
         if len(ranges) <= 1:
             return score(table)
         first, *others = ranges

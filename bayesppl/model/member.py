@@ -47,7 +47,8 @@ class Member:
 
     def words_per_row(self, table: Table) -> int:
         """Memory of what is made of a row of a table, in units of eight bytes."""
-        return table.words_per_row if isinstance(self.recoding, Unrecoded) else len(self.fitted.columns.names)
+        is_as_it_was = isinstance(self.recoding, Unrecoded)
+        return table.extent.cells_per_row if is_as_it_was else len(self.fitted.columns.names)
 
     @property
     def class_weights(self) -> Array:
@@ -120,7 +121,7 @@ class Guest:
 
     def words_per_row(self, table: Table) -> int:
         """See :meth:`Member.words_per_row`."""
-        return table.words_per_row
+        return table.extent.cells_per_row
 
     @property
     def class_weights(self) -> Array:

@@ -12,7 +12,6 @@ from scipy.special import logsumexp
 from bayesppl.data.read_table import Columns
 from bayesppl.data.table import Table, read_range
 from bayesppl.kernels.arrays import Array
-from bayesppl.kernels.ranges import row_ranges
 from bayesppl.model.declaration import ClassWeights, class_weights_in_use
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.member import Guest, Member
@@ -85,9 +84,7 @@ class Stack:
         """Apply ``work`` to one range of rows after the other, so that recoded rows never grow with the table."""
         table = self.columns.align(X)
         width = max(member.words_per_row(table) for member in self.members)
-        ranges = row_ranges(len(table), max(width, len(self.classes)), least_rows=table.least_rows) or [
-            slice(0, 0)
-        ]
+        ranges = table.extent._replace(cells_per_row=width).ranges(len(self.classes)) or [slice(0, 0)]
         return [read_range(table, rows, work) for rows in ranges]
 
     @property

@@ -93,7 +93,7 @@ class EncodedInRanges:
 
     @property
     def shape(self) -> tuple[int, int]:
-        return len(self.table), self.table.words_per_row
+        return self.table.extent[:2]
 
     def __getitem__(self, rows: slice | Array | list[int]) -> Any:
         if not isinstance(rows, slice):

@@ -9,7 +9,7 @@ import numpy as np
 
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
-from bayesppl.families.support import REAL_NUMBERS, check_support, numbers_of
+from bayesppl.families.support import REAL_NUMBERS, checked_numbers
 from bayesppl.kernels.arrays import Array, Responsibilities
 
 # Digits of the largest value: beyond them floating-point numbers leave none to recognise multiples by
@@ -60,9 +60,7 @@ def read_cells(
     responsibilities: Responsibilities,
     classes: Sequence[Hashable],
 ) -> Cells:
-    X = numbers_of(table, [name], "columns='evidence'", REAL_NUMBERS)
-    check_support(X, [name], "real-valued", REAL_NUMBERS)
-    x = np.asarray(X[:, 0], dtype=np.float64)
+    x = np.asarray(checked_numbers(table, [name], "real-valued", REAL_NUMBERS)[:, 0], dtype=np.float64)
     present = np.flatnonzero(~np.isnan(x))
     if not len(present):
         raise ValueError(f"column {name!r} holds no value to choose a density by; drop it, or name its block")
