@@ -17,6 +17,7 @@ _RARE_FAMILIES = {
     "Exponential",
     "GammaRate",
     "JointCategorical",
+    "MultivariateT",
     "StudentT",
     "VonMises",
     "ZeroInflated",

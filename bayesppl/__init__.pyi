@@ -73,6 +73,7 @@ from .families import JointCategorical as JointCategorical
 from .families import LogNormal as LogNormal
 from .families import Mixture as Mixture
 from .families import Multinomial as Multinomial
+from .families import MultivariateT as MultivariateT
 from .families import NegativeBinomial as NegativeBinomial
 from .families import Poisson as Poisson
 from .families import Product as Product

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from bayesppl.conjugate import correlated_normals, independent_normals, regressions
+from bayesppl.conjugate import correlated_normals, heavy_tails, independent_normals, regressions
 from bayesppl.conjugate.beta import Beta
 from bayesppl.conjugate.cells import (
     Bits,
@@ -80,6 +80,7 @@ FAST_PATHS: Mapping[tuple[type, type], FastPath] = {
         independent_normals.leave_one_out,
         independent_normals.inclusion_averaged,
     ),
+    (NormalInverseWishart, heavy_tails.TailedRows): FastPath(heavy_tails.log_predictive, lambda *_: None),
     (NormalMeans, NumberRows): FastPath(independent_normals.log_normal_predictive, lambda *_: None),
     (NormalMeanVectors, NumberRows): FastPath(correlated_normals.log_normal_predictive, lambda *_: None),
     **{

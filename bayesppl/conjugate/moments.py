@@ -41,6 +41,9 @@ class Moments(Statistics):
     Raw sums of squares never appear. Two sets of rows are merged by the update of Chan, Golub & LeVeque (1983):
     :math:`S = S_a + S_b + \frac{n_a n_b}{n_a + n_b} \delta\delta^\top` with
     :math:`\delta = \bar x_b - \bar x_a`.
+
+    Normal rows whose covariance is divided by a weight of the row enter count, mean and scatter with that weight;
+    ``spare`` holds how many rows there are beyond the count.
     """
 
     #: Whether h(x) holds the Jacobian 1/x of every cell.
@@ -50,6 +53,12 @@ class Moments(Statistics):
     mean: Array
     scatter: Array
     sums: CentredSums | None = None
+    spare: Array | float = 0.0
+
+    @property
+    def n_rows(self) -> Array:
+        """How many rows there are, whatever their covariances were divided by: of the shape of ``count``."""
+        return self.count + self.spare
 
     @property
     def is_matrix(self) -> bool:
@@ -113,10 +122,10 @@ class Moments(Statistics):
     def __add__(self, other: Self) -> Self:
         if self.sums is None and other.sums is None:
             return self.merged(other)
-        return self._of(self._centred() + other._centred())
+        return replace(self._of(self._centred() + other._centred()), spare=self.spare + other.spare)
 
     def __sub__(self, other: Self) -> Self:
-        return self._of(self._centred() - other._centred())
+        return replace(self._of(self._centred() - other._centred()), spare=self.spare - other.spare)
 
     def merged(self, other: Moments) -> Self:
         """The moments of both sets of rows, in ordinary numbers.
@@ -131,20 +140,21 @@ class Moments(Statistics):
         between = _per_scatter(self.count * share, self.is_matrix) * self._product(delta)
         if self.is_tied:
             between = between.sum(0)
-        return type(self)(count, mean, self.scatter + other.scatter + between)
+        scatter = self.scatter + other.scatter + between
+        return type(self)(count, mean, scatter, spare=self.spare + other.spare)
 
     def scale(self, factor: float) -> Self:
         if self.sums is not None:
-            return self._of(self.sums.scale(factor))
-        return type(self)(factor * self.count, self.mean, factor * self.scatter)
+            return replace(self._of(self.sums.scale(factor)), spare=factor * self.spare)
+        return type(self)(factor * self.count, self.mean, factor * self.scatter, spare=factor * self.spare)
 
     def with_classes(self, n_classes: int, codes: Array) -> Self:
+        spare = under_codes(np.asarray(self.spare), n_classes, codes)
         if self.sums is not None:
-            return self._of(self.sums.with_classes(n_classes, codes))
+            return replace(self._of(self.sums.with_classes(n_classes, codes)), spare=spare)
         scatter = self.scatter if self.is_tied else under_codes(self.scatter, n_classes, codes)
-        return type(self)(
-            under_codes(self.count, n_classes, codes), under_codes(self.mean, n_classes, codes), scatter
-        )
+        count, mean = (under_codes(values, n_classes, codes) for values in (self.count, self.mean))
+        return type(self)(count, mean, scatter, spare=spare)
 
     @property
     def within(self) -> Array:
@@ -162,7 +172,8 @@ class Moments(Statistics):
         mean = start + shift
         between = (_per_scatter(self.count, self.is_matrix) * self._product(apart - shift)).sum(0)
         total = self.within + between
-        return type(self)(count, mean, total if self.is_tied else total[None])
+        spare = np.asarray(np.sum(self.spare))
+        return type(self)(count, mean, total if self.is_tied else total[None], spare=spare)
 
     def _beyond_rounding(self, apart: Array, most: Array) -> Array:
         """Distances of means from that of a class, zero where their rounding explains them."""

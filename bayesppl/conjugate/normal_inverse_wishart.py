@@ -118,7 +118,7 @@ class NormalInverseWishart(Conjugate):
         )
 
     def update(self, statistics: Moments) -> Self:
-        n = statistics.count.sum() if self.is_tied else statistics.count
+        n = statistics.n_rows.sum() if self.is_tied else statistics.n_rows
         after = Moments(self.kappa, self.location, self.psi).merged(statistics)
         return replace_unchecked(self, location=after.mean, kappa=after.count, nu=self.nu + n, psi=after.scatter)
 

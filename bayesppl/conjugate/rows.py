@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce, singledispatch
 from operator import add, methodcaller
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -21,6 +21,7 @@ from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.statistics import JointStatistics, Statistics
 from bayesppl.data.labels import one_hot
+from bayesppl.errors import NotConjugateError
 from bayesppl.kernels.arrays import Array, Responsibilities
 
 
@@ -148,6 +149,20 @@ def _(rows: JointRows, shares: Array) -> JointStatistics:
 @sum_shares.register
 def _(rows: RowsWithBase, shares: Array) -> Any:
     return sum_shares(rows.rows, shares).with_base(shares.T @ rows.log_base)
+
+
+def refuse_closed_form(unknown: str) -> NoReturn:
+    """Refuse to sum rows of which this is not known.
+
+    Raises
+    ------
+    NotConjugateError
+    """
+    raise NotConjugateError(
+        f"nobody knows the {unknown} of a row, so that there is no closed form, no batches, no model in PyMC, and "
+        "no place among the candidates of a stack, whose rows are left out exactly: fit all rows at once with "
+        "inference='em' (a mode) or inference='gibbs' (draws)"
+    )
 
 
 def forget(posterior: Any, statistics: Any, members: Membership) -> Any:

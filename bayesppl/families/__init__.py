@@ -19,6 +19,7 @@ from bayesppl.families.histogram import Histogram
 from bayesppl.families.lognormal import LogNormal
 from bayesppl.families.mixture import Mixture
 from bayesppl.families.multinomial import Multinomial
+from bayesppl.families.multivariate_t import MultivariateT
 from bayesppl.families.negative_binomial import NegativeBinomial
 from bayesppl.families.poisson import Poisson
 from bayesppl.families.product import Product
@@ -53,6 +54,7 @@ __all__ = [
     "LogNormal",
     "Mixture",
     "Multinomial",
+    "MultivariateT",
     "NegativeBinomial",
     "Number",
     "Poisson",

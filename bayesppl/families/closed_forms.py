@@ -27,6 +27,7 @@ from bayesppl.families.composite import BlockRows, CompositeFamily, prefixed
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, covariates_of
 from bayesppl.families.family import ConjugateFamily, Evidence, Family
 from bayesppl.families.mixture import Mixture
+from bayesppl.families.multivariate_t import MultivariateT
 from bayesppl.families.transformed import Wrapping
 from bayesppl.kernels.arrays import Array, Responsibilities, select_draws
 
@@ -36,7 +37,7 @@ def with_classes(family: Family, classes: Sequence[Any]) -> Family:
     if isinstance(family, CompositeFamily):
         blocks = (family.blocks or {}).items()
         return replace(family, blocks={name: (at, with_classes(part, classes)) for name, (at, part) in blocks})
-    if isinstance(family, Wrapping):
+    if isinstance(family, Wrapping | MultivariateT):
         return replace(family, inner=with_classes(family.inner, classes))
     if isinstance(family, Mixture):
         within = with_classes(family.inner, component_labels(classes, family.components))
@@ -268,7 +269,7 @@ class _Leaf(NamedTuple):
 
     name: str
     prefix: str
-    family: ConjugateFamily
+    family: Any
     values: Sequence[Any]
 
     def labelled(self, dims: Sequence[str], values: Array) -> Evidence:
@@ -289,7 +290,7 @@ def _leaves(family: Family, *values: Any, name: str = "", prefix: str = "") -> I
         for block, part in family.parts.items():
             parts = (value.parts[block] for value in values)
             yield from _leaves(part, *parts, name=prefix + block, prefix=f"{prefix}{block}_")
-    elif isinstance(family, ConjugateFamily):
+    elif isinstance(family, ConjugateFamily | MultivariateT):
         yield _Leaf(name, prefix, family, values)
     else:
         raise NotConjugateError(family._no_closed_form.format(family.name))

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn, final
+from typing import Any, final
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from bayesppl.conjugate.rows import Rows
+from bayesppl.conjugate.rows import Rows, refuse_closed_form
 from bayesppl.conjugate.statistics import Counts, JointStatistics
 from bayesppl.data.table import Table
-from bayesppl.errors import NotConjugateError
 from bayesppl.families.bound import BoundColumns, Described, Dims, Factor, together
 from bayesppl.families.covariates import Covariates
 from bayesppl.families.support import Support
@@ -55,7 +54,7 @@ class AllocatedRows(Rows):
 
     def sum_rows(self, responsibilities: Responsibilities) -> JointStatistics:
         if responsibilities.nnz and len(self.components) and self.components.min() < 0:
-            refuse_closed_form()
+            refuse_closed_form("component")
         n_rows, n_classes = responsibilities.shape
         within = np.repeat(self.components, np.diff(responsibilities.indptr))
         spread = csr_array(
@@ -125,17 +124,3 @@ def with_counts(features: Any, counts: Array) -> JointStatistics:
 def component_labels(classes: Sequence[Hashable], components: int) -> tuple[str, ...]:
     """Labels of the components of all classes, such as "a/0"."""
     return tuple(f"{label}/{component}" for label in classes for component in range(components))
-
-
-def refuse_closed_form() -> NoReturn:
-    """Refuse to sum rows whose components are not known.
-
-    Raises
-    ------
-    NotConjugateError
-    """
-    raise NotConjugateError(
-        "nobody knows the component of a row, so that a mixture has no closed form, no batches, no model in PyMC, "
-        "and no place among the candidates of a stack, whose rows are left out exactly: fit all rows at once with "
-        "inference='em' (a mode) or inference='gibbs' (draws)"
-    )

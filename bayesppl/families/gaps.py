@@ -30,6 +30,7 @@ from bayesppl.families.family import Family
 from bayesppl.families.gaussian_full import CorrelatedNormals
 from bayesppl.families.gaussian_regression import GaussianRegression
 from bayesppl.families.mixture import Mixture
+from bayesppl.families.multivariate_t import MultivariateT
 from bayesppl.families.transformed import Transformed
 from bayesppl.kernels.arrays import Array, Theta, draw_shares, numbers_of_rows
 
@@ -180,6 +181,18 @@ def _(family: CorrelatedNormals, X: Array) -> Array:
 
 @draw_gaps.register(CorrelatedNormals)
 def _(family: CorrelatedNormals, theta: Theta, X: Array, codes: Array, rng: np.random.Generator) -> Array:
+    return _normals_drawn(family, theta, X, codes, rng, np.ones(len(X)))
+
+
+def _normals_drawn(
+    family: CorrelatedNormals,
+    theta: Theta | None,
+    X: Array,
+    codes: Array,
+    rng: np.random.Generator,
+    weights: Array,
+) -> Array:
+    """Normal rows, the missing cells drawn, where the covariance of each row is divided by its weight."""
     rows = np.flatnonzero(have_gaps(family, X))
     if not len(rows):
         return X
@@ -189,15 +202,23 @@ def _(family: CorrelatedNormals, theta: Theta, X: Array, codes: Array, rng: np.r
     # cells that are there have a block of their own, of which nothing is used
     roots = np.linalg.cholesky(found.covariance + np.eye(is_missing.shape[1]) * ~is_missing[:, None])
     noise = np.einsum("nij,nj->ni", roots[found.group], rng.standard_normal((len(rows), is_missing.shape[1])))
-    out[rows, -is_missing.shape[1] :] = found.mean + noise * is_missing[found.group]
+    noise *= is_missing[found.group] / np.sqrt(weights[rows])[:, None]
+    out[rows, -is_missing.shape[1] :] = found.mean + noise
     return out
 
 
 @expected_statistics.register(CorrelatedNormals)
 def _(family: CorrelatedNormals, theta: Theta | None, X: Array, shares: Array) -> Moments:
+    return _normals_expected(family, theta, X, shares, shares)
+
+
+def _normals_expected(
+    family: CorrelatedNormals, theta: Theta | None, X: Array, shares: Array, weighted: Array
+) -> Moments:
+    """Sums of normal rows, ``weighted`` being their shares times the weights their covariances are divided by."""
     rows = np.flatnonzero(have_gaps(family, X))
     if not len(rows):
-        return sum_shares(family.rows(X), shares)
+        return sum_shares(family.rows(X), weighted)
     filled, n_numbers = [], len(family.columns)
     spread = np.zeros((shares.shape[1], X.shape[1], X.shape[1]))
     for k in range(shares.shape[1]):
@@ -207,8 +228,30 @@ def _(family: CorrelatedNormals, theta: Theta | None, X: Array, shares: Array) -
         filled.append(family.rows(of_class))
         weights = np.bincount(found.group, shares[rows, k])
         spread[k, -n_numbers:, -n_numbers:] = np.tensordot(weights, found.covariance, 1)
-    sums: Moments = sum_each(filled, shares.T)
+    sums: Moments = sum_each(filled, weighted.T)
     return replace(sums, scatter=sums.scatter + (spread.sum(0) if sums.is_tied else spread))
+
+
+@have_gaps.register(MultivariateT)
+def _(family: MultivariateT, X: Array) -> Array:
+    return np.ones(len(X), dtype=bool)
+
+
+@draw_gaps.register(MultivariateT)
+def _(family: MultivariateT, theta: Theta | None, X: Array, codes: Array, rng: np.random.Generator) -> Array:
+    weights = family.weights(theta, X, rng)[np.arange(len(X)), codes]
+    return np.column_stack([_normals_drawn(family.inner, theta, X, codes, rng, weights), weights])
+
+
+@draw_missing.register(MultivariateT)
+def _(family: MultivariateT, theta: Theta, X: Array, codes: Array, rng: np.random.Generator) -> Array:
+    return np.asarray(draw_gaps(family, theta, X, codes, rng)[:, :-1])
+
+
+@expected_statistics.register(MultivariateT)
+def _(family: MultivariateT, theta: Theta | None, X: Array, shares: Array) -> Moments:
+    found = _normals_expected(family.inner, theta, X, shares, shares * family.weights(theta, X))
+    return replace(found, spare=shares.sum(0) - found.count)
 
 
 @have_gaps.register(ConditionalGaussian)

@@ -64,7 +64,8 @@ def Gaussian(
         (linear discriminant analysis); ``diag``: a variance per class and feature (Naive Bayes); ``tied_diag``:
         a variance per feature; ``spherical``: a variance per class.
     prior : str or conjugate prior, optional
-        One of "hierarchical", "columnwise", "fraley-raftery", "regularised", "jeffreys", "flat" and "unbiased".
+        One of "hierarchical", "columnwise", "fraley-raftery", "regularised", "diagonal", "jeffreys", "flat" and
+        "unbiased".
         ``hierarchical``, the default of full and tied, shrinks the covariance of each class towards those of the
         others, and all of them towards independent columns, as much as maximises the evidence: smooth in the rows,
         proper and free of units. ``columnwise``, the default of diag and tied_diag, is for each column the prior
@@ -74,7 +75,8 @@ def Gaussian(
         singular where rows barely outnumber the columns: prefer the default there. ``regularised``, of full and
         tied, is worth as many rows as a class has, of independent columns: the covariance expected of a class is
         about halfway between its own and a diagonal one (Friedman 1989), which the evidence would not choose, and
-        which often predicts better where columns are far from normal. ``jeffreys`` is ``|Σ|^−(D+1)/2``, improper
+        which often predicts better where columns are far from normal. ``diagonal`` is the same worth one row.
+        ``jeffreys`` is ``|Σ|^−(D+1)/2``, improper
         (Geisser 1964). ``flat`` is constant in means and (co)variances, improper: MAP is then maximum likelihood.
         ``unbiased`` is ``|Σ|^(m/2)`` for m means per (co)variance, improper: MAP then divides by n − 1 within a
         class, and by N − K where classes share it, as R's MASS and e1071 do. Or a

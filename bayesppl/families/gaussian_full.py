@@ -34,6 +34,7 @@ from bayesppl.families.covariance_prior import hierarchical_prior
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import ConjugateFamily, Missing, OfColumns
 from bayesppl.families.moment_priors import (
+    diagonal_prior,
     fraley_raftery_prior,
     regularised_prior,
     require_definite,
@@ -81,7 +82,7 @@ class CorrelatedNormals(OfColumns, ConjugateFamily):
         q, mean, scatter = len(self.predictors), statistics.mean, statistics.scatter
         # of the effects that fit equally well, those of the smallest squares
         effect = np.linalg.pinv(scatter[..., :q, :q], rcond=1e-10, hermitian=True) @ scatter[..., :q, q:]
-        count = statistics.count.sum() if self.tied else statistics.count
+        count = statistics.n_rows.sum() if self.tied else statistics.n_rows
         within = scatter[..., q:, q:] - np.swapaxes(scatter[..., :q, q:], -1, -2) @ effect
         covariance = within / np.where(count > 0, count, 1.0)[..., None, None]
         # what is left of the numbers is nothing where predictors explain it but for rounding
@@ -168,6 +169,7 @@ class FullGaussian(CorrelatedNormals):
                 ),
                 "fraley-raftery": lambda: fraley_raftery_prior(statistics, self.classes, self.columns),
                 "regularised": lambda: self._definite(regularised_prior(statistics, self.columns), statistics),
+                "diagonal": lambda: self._definite(diagonal_prior(statistics, self.columns, 1.0), statistics),
                 "jeffreys": lambda: self._improper(statistics, (shape[1] + 1) / 2),
                 "flat": lambda: self._improper(statistics, power=0),
                 "unbiased": lambda: self._improper(statistics, -(shape[0] if self.tied else 1) / 2),

@@ -22,6 +22,7 @@ from scipy.special import logsumexp
 from bayesppl.conjugate import Dirichlet, Joint
 from bayesppl.conjugate.log_density import Evaluate, LogDensity
 from bayesppl.conjugate.membership import Membership
+from bayesppl.conjugate.rows import refuse_closed_form
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.arguments import real, whole
 from bayesppl.data.table import Table
@@ -33,7 +34,6 @@ from bayesppl.families.components import (
     AllocatedRows,
     ComponentColumns,
     component_labels,
-    refuse_closed_form,
 )
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import ConjugateFamily, Family
@@ -181,10 +181,10 @@ class Mixture(Family):
         return {**self.inner.mle(statistics.parts[COMPONENT]), **weights}
 
     def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> NoReturn:
-        refuse_closed_form()
+        refuse_closed_form("component")
 
     def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> NoReturn:
-        refuse_closed_form()
+        refuse_closed_form("component")
 
     def _by_class(self, values: Array) -> Array:
         """Values of all components, (..., n_components), as (..., n_classes, components)."""

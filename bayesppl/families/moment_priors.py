@@ -141,9 +141,23 @@ def regularised_prior(statistics: Moments, columns: Sequence[Hashable]) -> Norma
         With matrices of scatter.
     columns : sequence of n_features names
     """
-    total = statistics.pooled()
     # without any rows, as after all of them were forgotten, the prior is worth one
-    rows = total.count[0] / (1 if statistics.is_tied else len(statistics.count)) or 1.0
+    n_classes = 1 if statistics.is_tied else len(statistics.count)
+    return diagonal_prior(statistics, columns, statistics.n_rows.sum() / n_classes or 1.0)
+
+
+def diagonal_prior(statistics: Moments, columns: Sequence[Hashable], rows: float) -> NormalInverseWishart:
+    """The prior that is worth so many rows, of independent columns with the variances within the classes.
+
+    Parameters
+    ----------
+    statistics : Moments
+        With matrices of scatter.
+    columns : sequence of n_features names
+    rows : float
+        One is the least for which the covariance has an expectation before any row.
+    """
+    total = statistics.pooled()
     variances = within_sd(np.diagonal(statistics.within), scatter_degrees(statistics).sum(), total, columns) ** 2
     prior = NormalInverseWishart(total.mean, 1.0, len(variances) + 1 + rows, rows * variances)
     return prior.sized(statistics.mean.shape, statistics.is_tied)
@@ -151,7 +165,7 @@ def regularised_prior(statistics: Moments, columns: Sequence[Hashable]) -> Norma
 
 def scatter_degrees(statistics: Moments) -> Array:
     """Degrees of freedom of the scatter of each class; a class of one row has no deviations: (n_classes,)."""
-    return np.maximum(statistics.count - 1, 0.0)
+    return np.maximum(statistics.n_rows - 1, 0.0)
 
 
 def within_sd(squares: Array, degrees: float, total: Moments, columns: Sequence[Hashable]) -> Array:

@@ -223,4 +223,6 @@ COMPLETED: dict[str, Example] = {
     "mixture": Example(bp.Mixture(bp.Gaussian("full", _NIW), 2, 3.0), REAL, LABELS),
     "mixture of counts": Example(bp.Mixture(bp.Poisson(bp.Gamma(2.5, 0.7)), 3), COUNTS, LABELS),
     "mixture of lognormals": Example(bp.Mixture(bp.LogNormal("tied"), 2), POSITIVE, LABELS),
+    "multivariate t": Example(bp.MultivariateT(4.0, _NIW), REAL, LABELS),
+    "multivariate t, tied": Example(bp.MultivariateT(8.0, tied=True), REAL, LABELS),
 }
