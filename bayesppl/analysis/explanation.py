@@ -30,7 +30,7 @@ from scipy.sparse import csr_array
 
 from bayesppl.analysis.draws import log_joint_of_blocks, number_of_draws
 from bayesppl.analysis.evidence_shares import MOST_NUMBERS, Odds, SeenRows, Shares, lots, shares_of_units
-from bayesppl.analysis.parameters import PROB, coord, tails
+from bayesppl.analysis.parameters import PROB, coord, row_names, tails
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.columns import beyond_floats, missing
 from bayesppl.data.names import listed
@@ -144,7 +144,7 @@ def explain(
     attrs = {"rule": fitted.rule if rule is None else rule, "prob": prob}
     kind = "independent" if is_independent else shares
     return labelled(
-        found, log_odds, prior, odds, cells_in_words(columns, fitted.columns.names, units), kind, attrs
+        found, log_odds, prior, odds, cells_in_words(columns, fitted.columns.names, units), kind, attrs, X
     )
 
 
@@ -156,6 +156,7 @@ def labelled(
     cells: Mapping[Hashable, Sequence[str]],
     shares: str,
     attrs: Mapping[str, Any],
+    X: Any,
 ) -> xr.Dataset:
     """Give an explanation its dims and coordinates.
 
@@ -169,6 +170,8 @@ def labelled(
         What the rows hold, in words.
     shares : str
     attrs : mapping
+    X : table or (n_rows, n_features) array-like
+        The rows; those of a pandas data frame have the names of its index.
     """
     import xarray as xr
 
@@ -177,7 +180,7 @@ def labelled(
     return xr.Dataset(
         {**found, "log_odds": (("row", "class"), log_odds), **by_class},
         coords={
-            "row": np.arange(len(log_odds)),
+            "row": row_names(X, len(log_odds)),
             "feature": coord(list(cells)),
             "class": coord([odds.classes[k] for k in odds.places]),
             "cell": (("row", "feature"), np.column_stack([np.asarray(words, str) for words in cells.values()])),

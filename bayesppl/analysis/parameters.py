@@ -36,6 +36,14 @@ def coord(values: list[Hashable]) -> Array:
     return labels.astype(str) if labels.dtype.kind in "OSU" else labels
 
 
+def row_names(X: Any, n_rows: int) -> Array:
+    """Name rows: by the index of a pandas data frame, others by their numbers."""
+    import pandas as pd
+
+    is_named = isinstance(X, pd.DataFrame) and X.index.nlevels == 1
+    return coord(X.index.tolist()) if is_named else np.arange(n_rows)
+
+
 def dataset(
     model: GenerativeModel,
     theta: Theta,

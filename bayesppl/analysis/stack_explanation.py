@@ -44,6 +44,7 @@ from bayesppl.data.preprocessing import Preprocessing
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.inference.progress import counted
 from bayesppl.kernels.arrays import Array
+from bayesppl.model.declaration import ClassWeights
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.member import Guest, Member
 from bayesppl.model.normalisation import log_probabilities, tempered
@@ -63,6 +64,7 @@ def explain_stack(
     *,
     shares: Shares = "shapley",
     blocks: Mapping[str, Sequence[Hashable]] | None = None,
+    class_weights: ClassWeights | None = None,
     draws: int | None = None,
     prob: float = PROB,
     orders: int = 16,
@@ -84,7 +86,7 @@ def explain_stack(
 
     def score(rows: Array, sets: Array) -> Array:
         parts = [log_proba(rows, sets) for log_proba in views]
-        return sharpened(mixed(parts, stack.weights), stack.temperature)[:, None]
+        return stack.under(class_weights, sharpened(mixed(parts, stack.weights), stack.temperature))[:, None]
 
     rng, by_draws = generator(random_state), None
     if draws is not None:
@@ -94,7 +96,7 @@ def explain_stack(
 
         def by_draws(rows: Array, sets: Array) -> Array:
             parts = [sharpened(view(rows, sets)[:, None], stack.temperature * errors) for view, errors in believed]
-            return np.concatenate(parts, axis=1)
+            return stack.under(class_weights, np.concatenate(parts, axis=1))
 
     per_row = len(stack.classes) * max(len(views), draws or 1)
     tasks = counted(list(lots(present, per_row, shares, orders, rng)), "explaining rows")
@@ -102,11 +104,11 @@ def explain_stack(
     found, log_odds, prior, is_independent = shares_of_units(tasks, shape, odds, score, by_draws, tails(prob))
     cells = cells_in_words(list(columns.values()), list(columns), units)
     kind = "independent" if is_independent else shares
-    dataset = labelled(found, log_odds, prior, odds, cells, kind, {"rule": "predictive", "prob": prob})
-    return dataset.assign(_by_member(stack, table, odds))
+    dataset = labelled(found, log_odds, prior, odds, cells, kind, {"rule": "predictive", "prob": prob}, X)
+    return dataset.assign(_by_member(stack, table, odds, class_weights))
 
 
-def _by_member(stack: Stack, table: Table, odds: Odds) -> dict[str, Any]:
+def _by_member(stack: Stack, table: Table, odds: Odds, class_weights: ClassWeights | None) -> dict[str, Any]:
     """The log odds of every member alone, and its part of the probability of each class."""
     log_probas = np.stack([member.log_proba(table) for member in stack.members], axis=1)
     parts = stack.weights[:, None] * np.exp(log_probas)
@@ -114,7 +116,7 @@ def _by_member(stack: Stack, table: Table, odds: Odds) -> dict[str, Any]:
     return {
         "model": names,
         "model_weight": ("model", stack.weights),
-        "model_log_odds": (dims, odds(log_probas)),
+        "model_log_odds": (dims, odds(stack.under(class_weights, log_probas))),
         "model_part": (dims, (parts / parts.sum(1, keepdims=True))[:, :, odds.places]),
     }
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import entr
 
 from bayesppl.analysis.draws import log_joint_of_blocks, number_of_draws
-from bayesppl.analysis.parameters import PROB, coord, tails
+from bayesppl.analysis.parameters import PROB, coord, row_names, tails
 from bayesppl.analysis.predictions import probabilities
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.leaves import Leaves
@@ -275,12 +275,9 @@ def entropy_split(parts: Iterable[Array], proba: Array, X: Any = None) -> xr.Dat
 
 def _labelled(columns: dict[str, Array], X: Any, classes: Array | None = None) -> xr.Dataset:
     """Label arrays with rows and, where ``classes`` are given, classes."""
-    import pandas as pd
     import xarray as xr
 
-    is_named = isinstance(X, pd.DataFrame) and X.index.nlevels == 1
-    names = coord(X.index.tolist()) if is_named else np.arange(len(next(iter(columns.values()))))
-    coords: dict[str, Any] = {"row": names}
+    coords: dict[str, Any] = {"row": row_names(X, len(next(iter(columns.values()))))}
     if classes is not None:
         coords["class"] = coord(classes.tolist())
     return xr.Dataset({name: (tuple(coords), values) for name, values in columns.items()}, coords=coords)

@@ -206,6 +206,7 @@ class StackAnswers(Shell[Stack]):
         *,
         shares: Shares = "shapley",
         blocks: Mapping[str, Sequence[Hashable]] | None = None,
+        class_weights: ClassWeights | None = None,
         draws: int | None = None,
         prob: float = PROB,
         orders: int = 16,
@@ -221,6 +222,8 @@ class StackAnswers(Shell[Stack]):
         shares : {"shapley", "sequential"}
         blocks : mapping of str to columns, optional
             Columns that are weighed together, under the name given.
+        class_weights : optional
+            As in :meth:`predict_proba`.
         draws : int, optional
             Number of draws for standard deviations and intervals of the shares. Each draws a model by its weight,
             as in :meth:`predict_proba_interval`, and the error of its temperature. The parameters of the models
@@ -264,6 +267,7 @@ class StackAnswers(Shell[Stack]):
             against,
             shares=shares,
             blocks=blocks,
+            class_weights=class_weights,
             draws=draws,
             prob=prob,
             orders=orders,

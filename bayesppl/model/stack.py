@@ -68,17 +68,22 @@ class Stack:
 
     def log_proba(self, X: Any, class_weights: ClassWeights | None = None) -> Array:
         """log p(y = k | x): (n_rows, n_classes)."""
-        new = class_weights_in_use(class_weights, self.class_count, tuple(self.classes.tolist()))
 
         def work(part: Table) -> Array:
             parts = [member.log_proba(part) for member in self.members]
-            found = sharpened(mixed(parts, self.weights), self.temperature)
-            # last of all: temperatures are of densities, and would take new weights to their powers
-            return (
-                found if new is None else log_probabilities(exchange_weights(found, self.class_weights, new), new)
-            )
+            return self.under(class_weights, sharpened(mixed(parts, self.weights), self.temperature))
 
         return np.concatenate(self.map_rows(X, work))
+
+    def under(self, class_weights: ClassWeights | None, log_proba: Array) -> Array:
+        """Exchange the class weights of the fit for others: (..., n_classes).
+
+        Last of all: temperatures are of densities, and would take new weights to their powers.
+        """
+        new = class_weights_in_use(class_weights, self.class_count, tuple(self.classes.tolist()))
+        if new is None:
+            return log_proba
+        return log_probabilities(exchange_weights(log_proba, self.class_weights, new), new)
 
     def map_rows[T](self, X: Any, work: Callable[[Table], T]) -> list[T]:
         """Apply ``work`` to one range of rows after the other, so that recoded rows never grow with the table."""

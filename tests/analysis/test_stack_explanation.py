@@ -251,3 +251,38 @@ def test_models_that_disagree_widen_the_intervals() -> None:
     found = clf.explain(rows, draws=2000, prob=0.999, random_state=0)
     # each alone has a temperature of the average of its own, which is near to that of all
     assert (found["upper"] - found["lower"] > 0.8 * abs(one - other)).all()
+
+
+@pytest.mark.parametrize("draws", [None, 20], ids=["the answer", "draws"])
+def test_other_class_weights_move_the_prior_and_between_two_classes_no_share(draws: int | None) -> None:
+    X, y = mixed_table()
+    clf, weights = bp.AutoClassifier().fit(X, y), {"no": 0.9, "yes": 0.1}
+    rows = X.iloc[[0, 9, 12]].set_axis(["first", "second", "third"])
+    one, other = (clf.explain(rows, draws=draws, random_state=0, class_weights=given) for given in (None, weights))
+    np.testing.assert_allclose(other["log_odds"], logit(clf.predict_proba(rows, weights)), rtol=1e-9)
+    np.testing.assert_allclose(total(other), other["log_odds"], atol=1e-9)
+    np.testing.assert_allclose(other["weight"], one["weight"], atol=1e-9)
+    shift = np.log(0.1 / 0.9) - np.log(clf.stack_.class_weights @ [0, 1] / (clf.stack_.class_weights @ [1, 0]))
+    np.testing.assert_allclose((other["prior"] - one["prior"]).sel({"class": "yes"}), shift, rtol=1e-9)
+    moved = (other["model_log_odds"] - one["model_log_odds"]).sel({"class": "yes"})
+    np.testing.assert_allclose(moved, shift, rtol=1e-9)
+    np.testing.assert_allclose(other["model_part"], one["model_part"])
+
+
+def test_other_class_weights_of_three_classes_explain_the_answer_that_is_given_under_them() -> None:
+    clf, weights = bp.AutoClassifier().fit(IRIS.iloc[::3], SPECIES[::3]), [0.2, 0.2, 0.6]
+    found = clf.explain(IRIS.iloc[70:73], class_weights=weights)
+    np.testing.assert_allclose(total(found), logit(clf.predict_proba(IRIS.iloc[70:73], weights)), rtol=1e-8)
+
+
+def test_rows_of_explanations_and_of_intervals_have_the_names_of_the_index() -> None:
+    rows = IRIS.iloc[[70, 3]].set_axis(["b", "a"])
+    for clf in (bp.AutoClassifier(), bp.GaussianNB()):
+        clf.fit(IRIS, SPECIES)
+        for found in (
+            clf.explain(rows),
+            clf.predict_proba_interval(rows, draws=10),
+            clf.uncertainty(rows, draws=10),
+        ):
+            assert found["row"].values.tolist() == ["b", "a"]
+        assert clf.explain(rows.to_numpy())["row"].values.tolist() == [0, 1]
