@@ -37,6 +37,7 @@ from bayesppl.conjugate.outcomes import (
     outcomes_leave_one_out,
     outcomes_log_predictive,
 )
+from bayesppl.conjugate.sparse_means import SparseMeans
 from bayesppl.conjugate.tree_densities import trees_leave_one_out, trees_log_predictive
 from bayesppl.conjugate.tree_dirichlet import TreeDirichlet
 from bayesppl.conjugate.words import Words, words_leave_one_out, words_log_predictive
@@ -81,6 +82,9 @@ FAST_PATHS: Mapping[tuple[type, type], FastPath] = {
         independent_normals.inclusion_averaged,
     ),
     (NormalInverseWishart, heavy_tails.TailedRows): FastPath(heavy_tails.log_predictive, lambda *_: None),
+    (SparseMeans, NumberRows): FastPath(
+        independent_normals.log_sparse_predictive, independent_normals.leave_one_out_sparse
+    ),
     (NormalMeans, NumberRows): FastPath(independent_normals.log_normal_predictive, lambda *_: None),
     (NormalMeanVectors, NumberRows): FastPath(correlated_normals.log_normal_predictive, lambda *_: None),
     **{

@@ -22,7 +22,7 @@ class, where q is r if w is one. The predictive is a Student t,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -36,6 +36,7 @@ from bayesppl.conjugate.moments import NumberRows
 from bayesppl.conjugate.normal_inverse_gamma import NormalInverseGamma
 from bayesppl.conjugate.normal_means import NormalMeans
 from bayesppl.conjugate.rows import forget, log_evidence_of, per_row
+from bayesppl.conjugate.sparse_means import SparseMeans
 from bayesppl.kernels.arrays import LOG_2PI, Array, log_rising
 from bayesppl.kernels.mahalanobis import weighted_squares
 from bayesppl.kernels.missing import observed_mask, split_missing
@@ -182,13 +183,40 @@ def _all_classes_without(posterior: NormalInverseGamma, rows: NumberRows, member
     out = np.empty((len(rows), len(posterior.kappa)))
     for block, statistics in rows.blocks():
         remaining = forget(posterior, statistics, members[block])
-        for k in range(out.shape[1]):
-            own = (members.codes[block] == k)[:, None]
-            location = np.where(own, remaining.location, posterior.location[k])
-            kappa = np.where(own, remaining.kappa, posterior.kappa[k])
-            belief = replace_unchecked(remaining, location=location, kappa=kappa)
-            out[block, k] = per_row(log_evidence_of(belief, statistics))
+        for k, of_cells in enumerate(_cells_without(posterior, remaining, statistics, members.codes[block])):
+            out[block, k] = per_row(of_cells)
     return out
+
+
+def _cells_without(
+    posterior: NormalInverseGamma, remaining: NormalInverseGamma, statistics: Any, codes: Array
+) -> Iterator[Array]:
+    """Predict cells by each class in order, their own one without the row: (n_rows, n_features)."""
+    for k in range(len(posterior.kappa)):
+        own = (codes == k)[:, None]
+        location = np.where(own, remaining.location, posterior.location[k])
+        kappa = np.where(own, remaining.kappa, posterior.kappa[k])
+        yield log_evidence_of(replace_unchecked(remaining, location=location, kappa=kappa), statistics)
+
+
+def log_sparse_predictive(posterior: SparseMeans) -> LogDensity:
+    """Return log p(x | y = k, data), averaged over which columns depend on the class."""
+    return inclusion_averaged(posterior.inner, posterior.common, posterior.log_odds)
+
+
+def leave_one_out_sparse(
+    posterior: SparseMeans, statistics: Any, rows: NumberRows, members: Membership
+) -> tuple[Array, Array]:
+    """See :func:`bayesppl.conjugate.closed_forms.leave_one_out`."""
+    out = np.empty((len(rows), len(posterior.inner.kappa)))
+    for block, row in rows.blocks():
+        remaining = forget(posterior, row, members[block])
+        varies, alike = log_expit(remaining.log_odds), log_expit(-remaining.log_odds)
+        alike += log_evidence_of(remaining.common, row)
+        of_classes = _cells_without(posterior.inner, remaining.inner, row, members.codes[block])
+        for k, of_cells in enumerate(of_classes):
+            out[block, k] = per_row(np.logaddexp(varies + of_cells, alike))
+    return log_sparse_predictive(posterior)(rows), out
 
 
 def _without(

@@ -121,7 +121,7 @@ def _of_columns(columns: tuple[Column, ...], table: Table) -> Iterator[Candidate
     cells = Recoding("bin_filled", "code_filled").adopt(columns)
     ordered = Recoding("score", "code_filled", few="score").adopt(columns)
     n_ordered, of_leaves = sum(ordered.widths()), Categorical(Dirichlet(0.1))
-    means = Candidate("means", filled, Gaussian("tied_diag"))
+    means = Candidate("means", filled, Gaussian("tied_diag", "sparse"))
     n_rows, width = len(table), sum(filled.widths())
     has_few_rows = n_rows <= min(width, _FEW_ROWS)
     if has_few_rows:

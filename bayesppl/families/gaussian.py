@@ -64,12 +64,14 @@ def Gaussian(
         (linear discriminant analysis); ``diag``: a variance per class and feature (Naive Bayes); ``tied_diag``:
         a variance per feature; ``spherical``: a variance per class.
     prior : str or conjugate prior, optional
-        One of "hierarchical", "columnwise", "fraley-raftery", "regularised", "diagonal", "jeffreys", "flat" and
-        "unbiased".
+        One of "hierarchical", "columnwise", "sparse", "fraley-raftery", "regularised", "diagonal", "jeffreys",
+        "flat" and "unbiased".
         ``hierarchical``, the default of full and tied, shrinks the covariance of each class towards those of the
         others, and all of them towards independent columns, as much as maximises the evidence: smooth in the rows,
         proper and free of units. ``columnwise``, the default of diag and tied_diag, is for each column the prior
-        of Fraley & Raftery (2007) in one dimension: proper, weak and free of units. ``fraley-raftery``, the
+        of Fraley & Raftery (2007) in one dimension: proper, weak and free of units. ``sparse``, of tied_diag, is
+        for more columns than rows: in some columns the means of the classes differ, in the others they are one,
+        and predictions are averaged over which. ``fraley-raftery``, the
         default of spherical, is their prior in all dimensions, as in their program mclust. It has one scale for
         all columns of diag and tied_diag, and of full and tied the covariance of all rows, which is nearly
         singular where rows barely outnumber the columns: prefer the default there. ``regularised``, of full and

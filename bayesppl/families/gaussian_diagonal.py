@@ -24,6 +24,7 @@ from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.moments import Moments, NumberRows
 from bayesppl.conjugate.normal_means import NormalMeans
 from bayesppl.conjugate.shared_cells import SharedCells, pooled, shares_columns
+from bayesppl.conjugate.sparse_means import SparseMeans
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
@@ -128,6 +129,7 @@ class DiagonalGaussian(IndependentNormals):
                     if "feature" in self.shared
                     else {"columnwise": lambda: self._weak(statistics, column_scales, 1)}
                 ),
+                **({"sparse": lambda: self._sparse(statistics)} if self.shared == ("class",) else {}),
                 "fraley-raftery": lambda: self._weak(statistics, common_scale, shape[1]),
                 "jeffreys": lambda: self._improper(statistics, power=1),
                 "flat": lambda: self._improper(statistics, power=0),
@@ -169,6 +171,13 @@ class DiagonalGaussian(IndependentNormals):
         total, shape = statistics.pooled(), statistics.mean.shape
         b = np.square(scale_of(total, self.columns)) / shape[0] ** (2 / dimension) / 2
         return NormalInverseGamma(total.mean, 0.01, (dimension + 2) / 2, b).sized(shape, self._axes)
+
+    def _sparse(self, statistics: Moments) -> SparseMeans:
+        """Variances are worth three rows, so that a column of noise is as likely to depend on the class as not."""
+        total = statistics.pooled()
+        b = 2 * np.square(column_scales(total, self.columns))
+        weak = NormalInverseGamma(total.mean, 1.0, 1.5, b).sized(statistics.mean.shape, self._axes)
+        return SparseMeans.by_evidence(weak, statistics)
 
 
 @dataclass(frozen=True, eq=False)
