@@ -26,8 +26,8 @@ from bayesppl.conjugate.normal_inverse_gamma import NormalInverseGamma
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.kernels.arrays import Array, Theta
 
-# Rows that the location of the means of a column is worth, and log odds that a column depends on the class. Were means
-# to differ by much less than a standard deviation, many columns of noise would be taken for a signal together.
+# Rows that the location of the means of a column is worth, and log odds that a column depends on the class. Were
+# means to differ by much less than a standard deviation, many columns of noise would be taken for a signal.
 _KAPPAS = (1.0, 3.0, 10.0)
 _LOG_ODDS = np.linspace(-12, 6, 37)
 
