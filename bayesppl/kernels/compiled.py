@@ -74,20 +74,23 @@ def log_products(
     n_columns, n_owners = last - first, len(own_location)
     columns, taken = np.empty((n_columns, _TILE)), np.zeros((n_columns, _TILE))
     u = np.empty(_TILE)
+    # flat, and at places that cannot be negative: else every access would check whether they count from the end
+    values, centres, factors = X.ravel(), own_location.ravel(), own_factors.ravel()
+    n_features, begin, some = np.uint64(X.shape[1]), np.uint64(first), np.uint64(n_columns)
     for start in range(0, len(X), _TILE):
         width = min(_TILE, len(X) - start)
         for i in range(width):
-            x = X[start + i, first:last]
-            for d in range(n_columns):
-                columns[d, i] = x[d]
+            row = np.uint64(start + i) * n_features + begin
+            for d in range(some):
+                columns[d, i] = values[row + d]
         if n_owners:
             for i in range(width):
-                g = owners[start + i]
-                own_centre, own_factor = own_location[g, first:last], own_factors[g, first:last]
-                for d in range(n_columns):
-                    t = columns[d, i] - own_centre[d]
+                row = np.uint64(start + i) * n_features + begin
+                own = np.uint64(owners[start + i]) * n_features + begin
+                for d in range(some):
+                    t = values[row + d] - centres[own + d]
                     t *= t
-                    taken[d, i] = t * own_factor[d]
+                    taken[d, i] = t * factors[own + d]
         for k in range(len(location)):
             for i in range(_TILE):
                 u[i] = 0.0
