@@ -83,10 +83,10 @@ class Moments(Statistics):
         responsibilities : (n_rows, n_classes)
             Of the rows that were summed.
         """
-        if not np.diff(responsibilities.indptr).all():
+        empty = (self.count <= 0).reshape(len(self.count), -1).any(1)
+        if responsibilities.nnz < responsibilities.shape[0] or not (np.abs(self.mean) < largest / 2).all():
             return False
-        occupied = np.bincount(responsibilities.indices, minlength=len(self.count)) > 0
-        if not (self.count[occupied] > 0).all() or not (np.abs(self.mean) < largest / 2).all():
+        if empty.any() and empty[responsibilities.indices].any():
             return False
         squares = np.linalg.diagonal(self.scatter) if self.is_matrix else self.scatter
         furthest = np.sqrt(squares / responsibilities.data.min(initial=1.0))
