@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from bayesppl.model.normalisation import log_probabilities, powered
 from bayesppl.model.posterior import Posterior
 from bayesppl.model.rules import RuleName, check_rule
 from bayesppl.model.training_rows import encoded, require_training_rows
-
-if TYPE_CHECKING:
-    pass
 
 #: Most rows without which a model is sampled anew.
 REFITS = 10

@@ -8,8 +8,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, wraps
-from typing import Any, Concatenate, Self, get_args
+from typing import Any, ClassVar, Concatenate, Self, get_args
 
+import numpy as np
 from joblib import parallel_config
 
 from bayesppl.analysis import predictions
@@ -69,6 +70,9 @@ class BayesClassifier(Shell[Fitted], ABC):
     classes: Sequence[Hashable] | None = None
     n_jobs: int | None = None
 
+    #: Whether arrays of float32 have probabilities of float32, as in scikit-learn's estimator of the same name.
+    _keeps_float32: ClassVar[bool] = False
+
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the posterior of all parameters; what was learned before is dropped."""
@@ -107,7 +111,8 @@ class BayesClassifier(Shell[Fitted], ABC):
         -------
         (n_rows, n_classes)
             In the container chosen by ``set_output``. Lazy where ``X`` is a dask array or data frame, computed
-            block by block.
+            block by block. Of float64, but that ``GaussianNB`` and ``LinearDiscriminantAnalysis`` round those of a
+            float32 array to float32, as scikit-learn's do.
 
         Examples
         --------
@@ -122,14 +127,14 @@ class BayesClassifier(Shell[Fitted], ABC):
         """
         if is_lazy(X):
             return self._lazy_probabilities(X, rule, class_weights, log=False)
-        proba = predictions.probabilities(self.fitted_, X, rule, class_weights, n_jobs=self.n_jobs)
+        proba = self._probabilities(X, rule, class_weights, log=False)
         container = vars(self).get("_sklearn_output_config", {}).get("transform", "default")
         return proba if container == "default" else as_frame(proba, self.classes_, X, container)
 
     def probabilities(
         self, X: Any, rule: RuleName | None = None, class_weights: ClassWeights | None = None
     ) -> Array:
-        """``predict_proba`` as an array, whatever the setting of ``set_output``."""
+        """``predict_proba`` as an array of float64, whatever the rows and the setting of ``set_output``."""
         return predictions.probabilities(self.fitted_, X, rule, class_weights, n_jobs=self.n_jobs)
 
     def predict_log_proba(
@@ -138,7 +143,7 @@ class BayesClassifier(Shell[Fitted], ABC):
         """log p(y = k | x) for every row and class: (n_rows, n_classes)."""
         if is_lazy(X):
             return self._lazy_probabilities(X, rule, class_weights, log=True)
-        return predictions.probabilities(self.fitted_, X, rule, class_weights, log=True, n_jobs=self.n_jobs)
+        return self._probabilities(X, rule, class_weights, log=True)
 
     def predict(self, X: Any, rule: RuleName | None = None, class_weights: ClassWeights | None = None) -> Array:
         """The most probable label of every row: (n_rows,)."""
@@ -189,6 +194,15 @@ class BayesClassifier(Shell[Fitted], ABC):
             one_of("transform", transform, get_args(Container))
             self._sklearn_output_config = {"transform": transform}  # the name under which clone copies it
         return self
+
+    def _probabilities(
+        self, X: Any, rule: RuleName | None, class_weights: ClassWeights | None, *, log: bool
+    ) -> Array:
+        is_rounded = self._keeps_float32 and getattr(X, "dtype", None) == np.float32
+        finish = partial(np.asarray, dtype=np.float32) if is_rounded else None
+        return predictions.probabilities(
+            self.fitted_, X, rule, class_weights, log=log, n_jobs=self.n_jobs, finish=finish
+        )
 
     def _lazy_probabilities(
         self, X: Any, rule: RuleName | None, class_weights: ClassWeights | None, *, log: bool

@@ -51,6 +51,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     n_components: int | None = None
 
     checks = (_check_axes,)
+    _keeps_float32 = True
 
     decision_function = ask(discriminant.decision_function)
     mahalanobis = ask(discriminant.mahalanobis)

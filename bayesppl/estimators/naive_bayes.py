@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,10 +26,6 @@ from bayesppl.families.find_levels import Levels
 from bayesppl.families.levels import Unseen
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.learned import Learned
-
-if TYPE_CHECKING:
-    pass
-
 
 # Most different numbers that somebody may mean as levels, however few the rows.
 _FEW_NUMBERS = 20
@@ -193,6 +189,8 @@ class GaussianNB(Learner):
     """
 
     prior: str | NormalInverseGamma = "columnwise"
+
+    _keeps_float32 = True
 
     def declare_family(self) -> Family:
         return Gaussian("diag", self.prior)

@@ -1,6 +1,7 @@
 """Every estimator is a scikit-learn estimator."""
 
 import pickle
+import tracemalloc
 from functools import partial
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from sklearn import naive_bayes
+from sklearn import discriminant_analysis, naive_bayes
 from sklearn.base import BaseEstimator, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
@@ -239,13 +240,26 @@ def test_parameters_of_scikit_learn_get_advice(estimator: type, foreign: dict[st
         estimator(**foreign)
 
 
-@pytest.mark.parametrize("make", [bp.GaussianNB, bp.LinearDiscriminantAnalysis, bp.QuadraticDiscriminantAnalysis])
-def test_results_are_float64_whatever_the_rows_are(make: type) -> None:
-    narrow = IRIS.astype(np.float32)
-    of_narrow = make().fit(narrow, SPECIES).predict_proba(narrow)
-    wide = narrow.astype(np.float64)
-    assert of_narrow.dtype == np.float64
-    np.testing.assert_allclose(of_narrow, make().fit(wide, SPECIES).predict_proba(wide), rtol=1e-12)
+@pytest.mark.parametrize("log", ["", "log_"])
+@pytest.mark.parametrize("name", ["GaussianNB", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"])
+def test_probabilities_of_float32_are_rounded_where_scikit_learn_has_float32(name: str, log: str) -> None:
+    peer = getattr(naive_bayes if name == "GaussianNB" else discriminant_analysis, name)()
+    narrow = np.tile(IRIS.astype(np.float32), (2_000, 1))  # several ranges of rows
+    clf, wide = getattr(bp, name)().fit(narrow, np.tile(SPECIES, 2_000)), narrow.astype(np.float64)
+    found, exact = (getattr(clf, f"predict_{log}proba")(X) for X in (narrow, wide))
+    assert found.dtype == getattr(peer.fit(narrow[:150], SPECIES), f"predict_{log}proba")(narrow).dtype
+    assert exact.dtype == clf.probabilities(narrow).dtype == np.float64
+    np.testing.assert_array_equal(found, exact.astype(found.dtype))
+
+
+def test_float32_is_read_as_it_is() -> None:
+    narrow = np.random.default_rng(0).standard_normal((200_000, 20), dtype=np.float32)
+    clf = bp.GaussianNB().fit(narrow[:1000], np.arange(1000) % 2)
+    tracemalloc.start()
+    clf.fit(narrow, np.arange(len(narrow)) % 2).predict_proba(narrow)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.5 * narrow.nbytes  # a copy in float64 has twice the size
 
 
 def test_pickles_do_not_carry_training_rows() -> None:

@@ -69,7 +69,7 @@ DECISIONS = (
         ),
     ),
     Decision(
-        "results are float64 whatever the rows are",
+        "parameters are float64 whatever the rows are",
         "assert dtype('float64') ==",
         ("test_gnb_partial_fit[float32]", "test_lda_dtype_match[float32-float32]"),
     ),
