@@ -12,7 +12,6 @@ from bayesppl.data.table import Table, read_range
 from bayesppl.errors import ChangedRowsError, NotConjugateError
 from bayesppl.families.family import Family
 from bayesppl.kernels.arrays import Array, same_leaves
-from bayesppl.kernels.ranges import row_ranges
 from bayesppl.model.fitted import Fitted
 
 
@@ -104,7 +103,7 @@ class EncodedInRanges:
 def encoded(family: Family, table: Table) -> Any:
     """Encode rows as the family computes with them; those of large tables a range at a time, when asked for."""
     rows = EncodedInRanges(family, table)
-    return rows[:] if len(row_ranges(*rows.shape)) <= 1 else rows
+    return rows[:] if len(table.extent.ranges()) <= 1 else rows
 
 
 def _sum_to_the_same(fitted: Fitted, rows: Rows) -> bool:

@@ -255,7 +255,7 @@ def test_ranges_of_rows_are_left_out_as_all_rows_are(name, monkeypatch):
     monkeypatch.setattr("bayesppl.analysis.left_out_joints.RANGE_CELLS", 1)
     monkeypatch.setattr("bayesppl.analysis.left_out_joints._CELLS_PER_NUMBER", 0)
     monkeypatch.setattr(
-        "bayesppl.model.training_rows.row_ranges", lambda *shape: [slice(0, 1), slice(1, shape[0])]
+        "bayesppl.kernels.ranges.Extent.ranges", lambda extent: [slice(0, 1), slice(1, extent.n_rows)]
     )
     found = clf.loo()
     for of in ("log_joint", "log_joint_fitted", "log_class_weights", "log_proba"):

@@ -29,6 +29,16 @@ def test_columns_of_few_rows_are_read_once(estimator, monkeypatch):
     np.testing.assert_allclose(found[:5], clf.predict_proba(X[:5]), rtol=1e-9)
 
 
+def test_columns_of_few_rows_are_left_out_in_one_pass(monkeypatch):
+    clf = bp.CategoricalNB().fit(X, Y)
+    reads: Counter[object] = Counter()
+    column = FrameTable.column
+    monkeypatch.setattr(FrameTable, "column", lambda self, name: (reads.update([name]), column(self, name))[1])
+    clf.loo()
+    assert len(reads) == N_COLUMNS
+    assert set(reads.values()) == {2}  # that they are the rows of the fit is checked first
+
+
 def test_ranges_of_many_columns_have_a_least_number_of_rows():
     assert [rows.stop - rows.start for rows in row_ranges(1000, 1 << 18)] == [2] * 500
     assert [rows.stop - rows.start for rows in row_ranges(1000, 1 << 18, least_rows=400)] == [400, 400, 200]
