@@ -195,8 +195,12 @@ def _weighted(factor: DrawnFactor, at: slice, members: Membership) -> _Weighted:
     of_rows = members[at]
     fitted, without = factor.densities(factor.rows[at], of_rows)
     own = without[:, np.arange(len(of_rows.codes)), of_rows.codes] * of_rows.weights
-    possible = np.isfinite(own).all(0) & (np.ptp(np.where(np.isfinite(own), own, 0.0), axis=0) > 0)
-    log_weights, pareto_k = np.full(own.shape, -np.log(len(own))), np.where(np.isfinite(own).all(0), 0.0, np.inf)
+    ordered = np.sort(np.where(np.isfinite(own).all(0), own, np.inf), axis=0)
+    # the draws of largest weights, which are smoothed; those of a sampler that does not move are all the same
+    tail = ordered[: int(min(len(own) / 5, 3 * np.sqrt(len(own))))]
+    possible = tail[0] < tail[-1]
+    log_weights = np.full(own.shape, -np.log(len(own)))
+    pareto_k = np.where(np.isfinite(tail[0]) & (ordered[0] == ordered[-1]), 0.0, np.inf)
     if possible.any():
         smoothed, pareto_k[possible] = array_stats.psislw(own[:, possible], axis=0)
         log_weights[:, possible] = smoothed.T

@@ -261,4 +261,5 @@ def from_pymc(
     [[0.959, 0.041]]
     """
     clf = PyMCClassifier(label=label, inference=inference, rule=rule, calibration=calibration)
-    return clf._learn(model, draws=draws)
+    own = None if draws is None else draws["posterior"].to_dataset().transpose("chain", "draw", ...)
+    return clf._learn(model, draws=own)

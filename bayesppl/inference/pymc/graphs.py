@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
+from pymc.distributions.distribution import SymbolicRandomVariable
 from pymc.logprob.utils import CheckParameterValue
 from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.sharedvalue import SharedVariable
@@ -60,13 +61,17 @@ def value_of(leaf: Any) -> Any:
 def substitute(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[Any]:
     """Graphs in which variables are replaced; static shapes follow. What depends on none of them is not copied.
 
-    As PyTensor's ``clone_replace``, which makes every operation anew, and takes most of the time that this would.
+    Operations that hold a graph, such as softmax, give way to it, for its shapes are not fixed; but random
+    variables. PyTensor's ``clone_replace`` makes every operation anew, and takes most of the time that this would.
     """
     found = dict(replacements)
     for node in toposort(outputs, blockers=replacements):
         inputs = [found.get(variable, variable) for variable in node.inputs]
         changed = [(new, old) for new, old in zip(inputs, node.inputs, strict=True) if new is not old]
-        if changed:
+        if changed and isinstance(node.op, OpFromGraph) and not isinstance(node.op, SymbolicRandomVariable):
+            inner = dict(zip(node.op.fgraph.inputs, inputs, strict=True))
+            found |= dict(zip(node.outputs, substitute(node.op.fgraph.outputs, inner), strict=True))
+        elif changed:
             # where numbers of the same type take the place of numbers, shapes cannot change, and need not be
             # inferred again
             same = all(

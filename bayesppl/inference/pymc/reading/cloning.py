@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 import pytensor.tensor as pt
 from pymc.distributions.distribution import SymbolicRandomVariable
-from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant
-from pytensor.graph.traversal import toposort
 from pytensor.tensor.basic import Alloc, MakeVector
 from pytensor.tensor.random.basic import MultinomialRV
 from pytensor.tensor.random.op import RandomVariable
@@ -95,7 +93,7 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
     }
     lengths = _any_length(model, nodes, n_rows, codes.shape[0], variable)
     for fixed, shapes in ((None, lengths), (n_rows, {})):
-        [clone] = substitute([variable], _with_inner_graphs(nodes, {**replaced, **shapes}))
+        [clone] = substitute([variable], {**replaced, **shapes})
         clone = _in_double_precision(clone)
         found = Observed(variable, clone, codes, values, used, given, observed, held, bool(acting), fixed)
         if _takes_any_length(found, theta, label):
@@ -181,26 +179,6 @@ def _in_double_precision(variable: Any) -> Any:
     kinds = [np.dtype(parameter.dtype).kind for parameter in parameters]
     cast = [p.astype(wide[kind]) if kind in wide else p for p, kind in zip(parameters, kinds, strict=True)]
     return node.op.make_node(rng, size, *cast).outputs[1]
-
-
-def _with_inner_graphs(nodes: Sequence[Any], replaced: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Replace operations that hold a graph, such as softmax, by that graph too: its shapes are not fixed."""
-    holding = {
-        node
-        for node in nodes
-        if isinstance(node.op, OpFromGraph) and not isinstance(node.op, SymbolicRandomVariable)
-    }
-    known = dict(replaced)
-    for node in toposort([output for holder in holding for output in holder.outputs]):
-        if node in holding:
-            inputs = substitute(node.inputs, known)
-            inner = node.op.fgraph
-            within = dict(zip(inner.inputs, inputs, strict=True))
-            for part in toposort(inner.outputs, blockers=inner.inputs):
-                made = part.op.make_node(*(within.get(variable, variable) for variable in part.inputs))
-                within |= dict(zip(part.outputs, made.outputs, strict=True))
-            known |= dict(zip(node.outputs, (within[output] for output in inner.outputs), strict=True))
-    return known
 
 
 def _shapes(node: Any) -> list[Any]:

@@ -54,7 +54,7 @@ def block_names(reading: Reading) -> dict[Block, str]:
 def solve(
     reading: Reading,
     settings: Inference,
-    tree: Any,
+    draws: Mapping[str, Any] | None,
     kept: Mapping[str, Run] | None = None,
     missing: Mapping[str, Array] | None = None,
 ) -> tuple[Posterior, Rows, Layout]:
@@ -64,8 +64,8 @@ def solve(
     ----------
     settings : NUTS, or what completes rows
         Gibbs sampling by default, where some are partly known.
-    tree : DataTree or None
-        Draws the user has already.
+    draws : mapping of str to array, optional
+        Draws the user has already, (chain, draw, ...).
     kept : mapping of str to Run, optional
         Of samplers before, by part.
     missing : mapping of str to array of bool, optional
@@ -118,8 +118,8 @@ def solve(
         if block.solved is not None:
             counted = features.parts[name] if several else features
             solved[name] = SolvedPart(own, block.solved.belief.update(counted))
-        elif block.collapsed is None or tree is not None:
-            sampled[name] = _sampled(reading, block, own, settings, tree, runs.get(name))
+        elif block.collapsed is None or draws is not None:
+            sampled[name] = _sampled(reading, block, own, settings, draws, runs.get(name))
         else:
             data = columns[name], table, codes
             sampled[name] = sample_collapsed(block.collapsed, own, *data, settings, runs.get(name))
@@ -127,7 +127,7 @@ def solve(
         counts = statistics.parts[CLASS_WEIGHTS]
         solved[CLASS_WEIGHTS] = SolvedPart(None, prior.parts[CLASS_WEIGHTS].update(counts))
     elif not label_block.observed:
-        sampled[CLASS_WEIGHTS] = _sampled(reading, label_block, None, settings, tree, runs.get(CLASS_WEIGHTS))
+        sampled[CLASS_WEIGHTS] = _sampled(reading, label_block, None, settings, draws, runs.get(CLASS_WEIGHTS))
     return PartlyExact(model, statistics, prior, solved, sampled), rows, layout
 
 
@@ -150,16 +150,16 @@ def _sampled(
     block: Block,
     family: ByRows | None,
     settings: NUTS,
-    tree: Any,
+    draws: Mapping[str, Any] | None,
     kept: Run | None = None,
     row: int | None = None,
 ) -> SampledPart:
     free, weights, points = block.component.free, None, None
-    if tree is None:
+    if draws is None:
         density = block_density(reading, block, row)
         samples, report, points = sample(density, block.coordinates, settings, kept)
     else:
-        samples, report = draws_of(tree, free)
+        samples, report = draws_of(draws, free)
     if block.component.holds_label:
         lead = samples[free[0].name].shape[:2]
         flat = [samples[v.name].reshape(-1, *samples[v.name].shape[2:]) for v in free]
@@ -230,7 +230,7 @@ def fit_model(
     *,
     classes: Array | None = None,
     names: Sequence[Hashable] | None = None,
-    draws: Any = None,
+    draws: Mapping[str, Any] | None = None,
     kept: Mapping[str, Run] | None = None,
     check: Callable[[Reading], None] | None = None,
 ) -> ReadModel:
@@ -247,8 +247,8 @@ def fit_model(
         What the codes stand for; the model's own coords by default.
     names : sequence, optional
         Names of the columns, where the rows came with some.
-    draws : DataTree, optional
-        Draws the user has already.
+    draws : mapping of str to array, optional
+        Draws the user has already, (chain, draw, ...).
     kept : mapping of str to Run, optional
         Of samplers before, by part.
     check : callable, optional

@@ -61,16 +61,7 @@ def with_model(kept: KeptDraws, model: Any, settings: Inference) -> ReadModel:
     ValueError
         If the model is another one; the message names the first variable that differs.
     """
-    import xarray as xr
-
     runs = {name: Run(points, kept.reported[name]) for name, points in kept.points.items()}
-    tree = None
-    if kept.samples:
-        data = {
-            name: (("chain", "draw", *(f"{name}_dim_{axis}" for axis in range(values.ndim - 2))), values)
-            for name, values in kept.samples.items()
-        }
-        tree = xr.DataTree.from_dict({"posterior": xr.Dataset(data)})
     found = fit_model(
         model,
         kept.label,
@@ -78,7 +69,7 @@ def with_model(kept: KeptDraws, model: Any, settings: Inference) -> ReadModel:
         kept.rule,
         classes=None if kept.classes is None else np.asarray(kept.classes),
         names=kept.names,
-        draws=tree,
+        draws=kept.samples or None,
         kept=runs,
         check=lambda reading: _require_same(kept.fingerprint, fingerprint(reading)),
     )

@@ -59,8 +59,6 @@ class Proposal:
     rows : callable, optional
         Of the names of the columns: the family of the rows under ``theta`` and ``known``, where it is another
         than ``family``.
-    alternative : Proposal, optional
-        What the block could be where this is not proved.
     """
 
     natural: Natural
@@ -70,12 +68,6 @@ class Proposal:
     levels: Sequence[int] = ()
     known: Mapping[str, Any] = field(default_factory=dict)
     rows: Callable[[Sequence[Hashable]], Family] | None = None
-    alternative: Proposal | None = None
-
-    @property
-    def options(self) -> list[Proposal]:
-        """This, and what the block could be instead, in order."""
-        return [self, *(self.alternative.options if self.alternative else [])]
 
     def rows_family(self, belief: Any, columns: Sequence[Hashable]) -> Family:
         """The family of the rows under ``theta`` and ``known``."""
@@ -100,8 +92,8 @@ class At:
 
 
 #: Of the parameters of the distribution of each variable, and the column given for each row by the setting of the
-#: family that it is: a proposal, or why there is none.
-Build = Callable[[Sequence[Any], At, Mapping[str, str]], Proposal | str]
+#: family that it is: proposals, in order, or why there is none.
+Build = Callable[[Sequence[Any], At, Mapping[str, str]], list[Proposal] | str]
 
 
 def _cells(
@@ -131,7 +123,7 @@ def _cells(
         Other settings of the family.
     """
 
-    def build(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> Proposal | str:
+    def build(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> list[Proposal] | str:
         own = _columns(parameters, place)
         [graph], cells = _different([1 / own if is_scale else own], at)
         settings: dict[str, Any] = {**fixed, **given}
@@ -146,7 +138,7 @@ def _cells(
             return made
 
         natural = ProbabilitiesOrRates(at(graph).shape[1:], pair=family_of.pair, cells=cells)
-        return Proposal(natural, {natural.pair.parameter: graph}, family, support)
+        return [Proposal(natural, {natural.pair.parameter: graph}, family, support)]
 
     return build
 
@@ -179,7 +171,7 @@ def _different(graphs: Sequence[Any], at: At) -> tuple[list[Any], Array | None]:
 def _gaussian(
     make: Callable[[Any, Any], Family], of_known: Callable[[KnownVariances], Family], support: str
 ) -> Build:
-    def build(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> Proposal | str:
+    def build(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> list[Proposal] | str:
         [mean, variance], cells = _different([_columns(parameters, 0), _columns(parameters, 1) ** 2], at)
         values = at(variance)
         entries = values.shape[1:]
@@ -190,12 +182,12 @@ def _gaussian(
             support,
         )
         if same_values(values, np.broadcast_to(values[:1], values.shape), 1e-15):
-            return means
+            return [means]
         of_means = replace(means, known={"variance": variance}, rows=lambda _: make("diag", "jeffreys"))
         tied = same_values(values, np.broadcast_to(values[:, :1], values.shape), 1e-14)
         spherical = entries[1] > 1 and same_values(values, np.broadcast_to(values[..., :1], values.shape), 1e-14)
         if cells is None and tied and spherical:
-            return of_means
+            return [of_means]
         shared: tuple[int, ...] | None
         if cells is not None:
             structure, shared, own = "diag", None, variance
@@ -207,7 +199,7 @@ def _gaussian(
             structure, shared, own = "diag", None, variance
         natural = MeansAndVariances(entries, shared or (), cells=cells)
         theta = {"mean": mean, "variance": own}
-        return Proposal(natural, theta, lambda prior, _: make(structure, prior), support, alternative=of_means)
+        return [Proposal(natural, theta, lambda prior, _: make(structure, prior), support), of_means]
 
     return build
 
@@ -217,7 +209,7 @@ def _gaussian(
 _FEW = 3
 
 
-def _multivariate(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> Proposal | str:
+def _multivariate(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> list[Proposal] | str:
     [(mean, covariance)] = parameters
     if mean.ndim != 2:
         return "its vectors are arranged in more than one dimension"
@@ -231,18 +223,18 @@ def _multivariate(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -
         "real",
     )
     if same_values(values, np.broadcast_to(values[:1], values.shape), 1e-15):
-        return means
+        return [means]
     of_means = replace(means, known={"covariance": covariance}, rows=lambda _: Gaussian("full", "jeffreys"))
-    alternative = of_means if d <= _FEW else None
     tied = same_values(values, np.broadcast_to(values[:, :1], values.shape), 1e-14)
     own = covariance[0] if tied else covariance
     natural = MeansAndCovariances((n_classes, d), (-2, -1) if tied else (-1,))
     structure: Literal["tied", "full"] = "tied" if tied else "full"
     theta = {"mean": mean, "covariance": own}
-    return Proposal(natural, theta, lambda prior, _: Gaussian(structure, prior), "real", alternative=alternative)
+    found = Proposal(natural, theta, lambda prior, _: Gaussian(structure, prior), "real")
+    return [found, of_means] if d <= _FEW else [found]
 
 
-def _categorical(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> Proposal | str:
+def _categorical(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> list[Proposal] | str:
     tables = [_columns([own], 0, 1) for own in parameters]
     shapes = [at(table).shape[1:] for table in tables]
     levels = [n_levels for _, n_columns, n_levels in shapes for _ in range(n_columns)]
@@ -252,23 +244,19 @@ def _categorical(parameters: Sequence[Any], at: At, given: Mapping[str, str]) ->
     natural = Simplices(entries, sizes=tuple(levels))
     probability = pt.concatenate([table.reshape((n_classes, -1, *own)) for table in tables], axis=1)
     probability = pt.specify_shape(probability, at(probability).shape[1:])
-    return Proposal(
-        natural,
-        {"probability": probability},
-        lambda prior, columns: Categorical(
-            prior, levels={name: list(range(n)) for name, n in zip(columns, levels, strict=True)}
-        ),
-        "level",
-        levels,
-    )
+
+    def family(prior: Any, columns: Sequence[Hashable]) -> Family:
+        return Categorical(prior, levels={name: list(range(n)) for name, n in zip(columns, levels, strict=True)})
+
+    return [Proposal(natural, {"probability": probability}, family, "level", levels)]
 
 
-def _multinomial(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> Proposal | str:
+def _multinomial(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> list[Proposal] | str:
     [(_, p)] = parameters
     if p.ndim != 2:
         return "its vectors are arranged in more than one dimension"
     natural = Simplices(at(p).shape[1:2])
-    return Proposal(natural, {"probability": p}, lambda prior, _: Multinomial(prior), "shares")
+    return [Proposal(natural, {"probability": p}, lambda prior, _: Multinomial(prior), "shares")]
 
 
 _LEARNED = "is learned, or differs between classes"
@@ -299,8 +287,8 @@ VECTORS: Mapping[type, Build] = {basic.MvNormalRV: _multivariate, basic.Multinom
 
 def propose(
     observed: Sequence[Observed], n_classes: int, coordinates: Coordinates, rng: np.random.Generator
-) -> Proposal | str:
-    """The family that observed variables of one block could be, or the reason why there is none."""
+) -> list[Proposal] | str:
+    """The families that observed variables of one block could be, in order, or the reason why there is none."""
     kinds = {type(x.clone.owner.op) for x in observed}
     if len(kinds) > 1:
         return "variables of different distributions share parameters"

@@ -177,7 +177,7 @@ def _feature_block(block: Block, label: Label, rng: np.random.Generator) -> Bloc
     if isinstance(proposed, str):
         return replace(block, why=proposed)
     reasons = []
-    for proposal in proposed.options:
+    for proposal in proposed:
         found = _closed_form(proposal, block.observed, block.coordinates, label, rng)
         if isinstance(found, str):
             reasons.append(found)

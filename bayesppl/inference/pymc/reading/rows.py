@@ -6,7 +6,7 @@ and so do other observed variables and data of the length of the rows. The log d
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -72,13 +72,8 @@ class Observed:
 
     @cached_property
     def _of_draws(self) -> Interpreter:
-        """Log density of every row, for draws of the free variables."""
-        return self._over_draws(self.density.sum(tuple(range(1, self.density.ndim))))
-
-    def _over_draws(self, graph: Any) -> Interpreter:
-        return Interpreter(
-            list(self.parameters.values()), [self.codes, self.values, *self.given.values()], [graph]
-        )
+        rows = [self.codes, self.values, *self.given.values()]
+        return Interpreter(list(self.parameters.values()), rows, [self.density])
 
     @cached_property
     def _drawing(self) -> tuple[Any, list[Any]]:
@@ -117,13 +112,16 @@ class Observed:
         compiled = ("_of_draws", "_drawing")
         return {name: value for name, value in vars(self).items() if name not in compiled}
 
-    def entries(self, theta: Theta, codes: Array, values: Array) -> Array:
-        """Compute the log density of every entry that has one, where nothing is given: (n_draws, n_rows, ...)."""
-        return self._evaluated(self._over_draws(self.density), theta, [codes, values])
+    def entries(self, theta: Theta, *rows: Array) -> Array:
+        """Compute the log density of every entry that has one: (n_draws, n_rows, ...).
 
-    def _evaluated(self, graph: Interpreter, theta: Theta, rows: Sequence[Array]) -> Array:
+        Parameters
+        ----------
+        *rows : array
+            Codes, values, and what is given.
+        """
         n_draws = next((len(v) for v in theta.values()), 1)
-        return graph([theta[name] for name in self._names], rows, n_draws)[0]
+        return self._of_draws([theta[name] for name in self._names], rows, n_draws)[0]
 
     @property
     def _names(self) -> list[str]:
@@ -145,7 +143,8 @@ class Observed:
                     *(self.held[name] for name in self.given),
                 )
                 rows = [np.concatenate([a, fill[n_rows:]]) for a, fill in zip(rows, held, strict=True)]
-            pieces.append(self._evaluated(self._of_draws, theta, rows)[:, :n_rows])
+            found = self.entries(theta, *rows)[:, :n_rows]
+            pieces.append(found.sum(tuple(range(2, found.ndim))))
         return np.concatenate(pieces, axis=1)
 
     def log_marginal(self, theta: Theta, codes: Array, values: Array, given: Mapping[str, Array]) -> Array:

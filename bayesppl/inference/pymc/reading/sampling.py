@@ -91,15 +91,14 @@ def report(samples: Theta, reported: Mapping[str, Array], settings: NUTS) -> Rep
     return Report(record, reported, diagnosis, {})
 
 
-def draws_of(tree: Any, free: Sequence[Any]) -> tuple[Theta, Report]:
-    """Draws the user has already, from the group "posterior" of a DataTree.
+def draws_of(posterior: Mapping[str, Any], free: Sequence[Any]) -> tuple[Theta, Report]:
+    """Draws the user has already, axes (chain, draw) leading.
 
     Raises
     ------
     ValueError
         If a free variable is not among them.
     """
-    posterior = tree["posterior"]
     samples: Theta = {}
     for variable in free:
         if variable.name not in posterior:
@@ -107,8 +106,7 @@ def draws_of(tree: Any, free: Sequence[Any]) -> tuple[Theta, Report]:
                 f"the draws hold no variable {variable.name!r}; sample the model as it is, and pass what "
                 "pm.sample returns"
             )
-        found = posterior[variable.name]
-        samples[variable.name] = np.asarray(found.transpose("chain", "draw", ...))
+        samples[variable.name] = np.asarray(posterior[variable.name])
     diagnosis = diagnose(samples, {})
     return samples, Report({"inference": "draws of the user", "problems": diagnosis.problems}, {}, diagnosis, {})
 
