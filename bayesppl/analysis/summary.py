@@ -158,7 +158,8 @@ def _draws(posterior: Posterior) -> dict[str, str]:
     r_hat, bulk, tail = np.concatenate(measures, axis=1)
     worst = [np.max(r_hat, initial=-np.inf, where=~np.isnan(r_hat))]
     worst += [np.min(ess, initial=np.inf, where=~np.isnan(ess)) for ess in (bulk, tail)]
-    shown = [f"{value:.4g}" if np.isfinite(value) else "unknown" for value in worst]
+    none = (-np.inf, np.inf, np.inf)
+    shown = ["unknown" if value == no else f"{value:.4g}" for value, no in zip(worst, none, strict=True)]
     words = f"R-hat at most {shown[0]}; effective sample size at least {shown[1]} (bulk), {shown[2]} (tails)"
     return {"convergence": "; ".join([words, *diagnosis.problems])}
 

@@ -87,6 +87,11 @@ def as_function(declaration: Any, *, shared: bool) -> Any:
 
     def create(name: str, dims: tuple[str, ...]) -> Any:
         if is_preliz(declaration):
+            if not declaration.is_frozen:
+                raise ValueError(
+                    f"the prior of {name!r}, a {type(declaration).__name__} of PreliZ, lacks parameters: pass "
+                    "them, or let preliz.maxent find them"
+                )
             return declaration.to_pymc(name) if shared else declaration.to_pymc(name, dims=dims)
         prior = declaration.deepcopy()
         if not shared and not prior.dims:

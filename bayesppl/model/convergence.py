@@ -99,7 +99,9 @@ def _measure(draws: Array) -> Array:
     chosen = chosen[np.ptp(flat[..., chosen], axis=(0, 1)) > 0]
     if len(chosen) and n_draws >= 4:
         varying = flat[..., chosen]
-        out[0, chosen] = stats.rhat(varying, chain_axis=0, draw_axis=1) if n_chains > 1 else np.nan
-        out[1, chosen] = stats.ess(varying, chain_axis=0, draw_axis=1, method="bulk")
-        out[2, chosen] = stats.ess(varying, chain_axis=0, draw_axis=1, method="tail", prob=(0.05, 0.95))
+        with np.errstate(divide="ignore", invalid="ignore"):  # chains that do not move have no variance
+            r_hat = stats.rhat(varying, chain_axis=0, draw_axis=1)
+            out[1, chosen] = stats.ess(varying, chain_axis=0, draw_axis=1, method="bulk")
+            out[2, chosen] = stats.ess(varying, chain_axis=0, draw_axis=1, method="tail", prob=(0.05, 0.95))
+        out[0, chosen] = np.where(np.isnan(r_hat), np.inf, r_hat) if n_chains > 1 else np.nan
     return out.reshape(len(MEASURES), *shape)

@@ -212,6 +212,16 @@ def test_rows_without_a_label_are_not_taken_for_observed_ones():
     assert len(found.codes) == sum(label is not None for label in y)
 
 
+def test_draws_of_a_sampler_that_does_not_move_are_not_trusted():
+    values = np.broadcast_to(np.array([0.5, 1.0])[:, None, None], (2, 200, 2))
+    posterior = xr.Dataset({"log_rate": (("chain", "draw", "log_rate_dim_0"), values)})
+    clf = bp.from_pymc(partly_known(), draws=xr.DataTree.from_dict({"posterior": posterior}))
+    with pytest.warns(ConvergenceWarning, match="k-hat is inf"):
+        found = clf.loo(refits=0)
+    assert np.isinf(found.draws.pareto_k).all()
+    assert "R-hat at most inf" in str(clf.summary())
+
+
 def test_a_collapsed_part_integrates_its_parameters_without_the_row(monkeypatch):
     """Counts whose rates have a gamma prior with a learned rate, beside integrals over that rate."""
     with pm.Model() as model:

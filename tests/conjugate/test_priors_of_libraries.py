@@ -46,6 +46,12 @@ def test_a_distribution_of_preliz_that_leaves_the_space_is_refused():
         declared(pz.Normal(0.5, 2.0), pz.Normal(0.0, 1.0), bp.Dirichlet(2.0))
 
 
+def test_a_distribution_of_preliz_without_parameters_is_refused():
+    pz = pytest.importorskip("preliz")
+    with pytest.raises(ValueError, match="'sd', a HalfNormal of PreliZ, lacks parameters"):
+        declared(pz.Normal(0.5, 2.0), pz.HalfNormal(), bp.Dirichlet(2.0))
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 def test_priors_of_pymc_extras():
     prior = pytest.importorskip("pymc_extras.prior").Prior

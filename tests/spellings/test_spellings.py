@@ -11,7 +11,6 @@ import numpy as np
 import pymc as pm
 import pytensor
 import pytest
-import xarray as xr
 from pytensor.compile.mode import Mode
 from pytensor.graph.replace import clone_replace
 from registry import OF_EACH_KIND, SPELLINGS, Spelling, quick_and_slow
@@ -145,17 +144,11 @@ def _fitted(model, names=None) -> bp.PyMCClassifier:
     """Read with draws from somewhere in the prior: that they are from the posterior is not what is tested here."""
     everything = Coordinates.of_model(model)
     theta = everything.theta(everything.draw(DRAWS, np.random.default_rng(3), 0.3))
-    draws = xr.Dataset(
-        {
-            name: (("chain", "draw", *(f"{name}{i}" for i in range(v.ndim - 1))), v[None])
-            for name, v in theta.items()
-        }
-    )
+    draws = {name: values[None] for name, values in theta.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", bp.ConvergenceWarning)
-        tree = xr.DataTree.from_dict({"posterior": draws})
         fit = fit_model(
-            model, "y", bp.NUTS(), "predictive", classes=None if names is None else np.array(names), draws=tree
+            model, "y", bp.NUTS(), "predictive", classes=None if names is None else np.array(names), draws=draws
         )
         return bp.PyMCClassifier().adopt(fit)
 

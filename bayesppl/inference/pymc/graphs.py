@@ -78,7 +78,8 @@ def substitute(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[
                 new.type == old.type and isinstance(old.type, TensorType) and old.type.dtype.startswith("float")
                 for new, old in changed
             )
-            made = node.clone_with_new_inputs(inputs, strict=same)
+            kinds = [variable.type() for variable in node.outputs]
+            made = Apply(node.op, inputs, kinds) if same else node.op.make_node(*inputs)
             found |= dict(zip(node.outputs, made.outputs, strict=True))
     return [found.get(output, output) for output in outputs]
 

@@ -26,6 +26,8 @@ from bayesppl.conjugate import Conjugate
 from bayesppl.conjugate.shared_cells import SharedCells
 from bayesppl.inference.pymc.graphs import substitute, without_products
 from bayesppl.inference.pymc.reading import proof
+from bayesppl.inference.pymc.reading.matches import independent
+from bayesppl.inference.pymc.reading.naturals import Event
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.priors import PriorDensity, link
 from bayesppl.inference.pymc.reading.proposals import Proposal
@@ -116,41 +118,31 @@ def collapse(
         return None
     known = dict(zip(proposal.known, coordinates.of(list(proposal.known.values())), strict=True))
     above_known = set(ancestors(list(known.values())))
-    for local in _local(coordinates, graphs):
-        places = tuple(place for place in coordinates.moving if place not in local)
-        if not local or not places or any(coordinates.values[place] in above_known for place in local):
-            continue
-        proved = _given_others(coordinates, graphs, local, prove, rng)
-        found = None if proved is None else _solved(proposal, *proved, places, known, rng)
-        if found is not None:
-            return found
-    return None
+    local = _local(coordinates, graphs, proposal.natural.events)
+    places = tuple(place for place in coordinates.moving if place not in local)
+    if not local or not places or any(coordinates.values[place] in above_known for place in local):
+        return None
+    proved = _given_others(coordinates, graphs, local, prove, rng)
+    return None if proved is None else _solved(proposal, *proved, places, known, rng)
 
 
-def _local(coordinates: Coordinates, graphs: Mapping[str, Any]) -> list[list[int]]:
-    """List which variables may be integrated out.
-
-    All that the parameters are computed from, or those with as many entries as they change.
-    """
+def _local(coordinates: Coordinates, graphs: Mapping[str, Any], events: Mapping[str, Event]) -> list[int]:
+    """List which variables may be integrated out: those with as many entries as they change of a parameter."""
     above = {name: coordinates.above(graph) for name, graph in graphs.items()}
-    every = set().union(*above.values())
-    sized: set[int] = set()
+    start = [values[None] for values in coordinates.start]
+    found: set[int] = set()
     taken: set[int] = set()
     for name in sorted(graphs, key=lambda name: len(above[name])):
-        new = above[name] - taken
-        sized |= {
-            place for place in new if coordinates.start[place].size == _n_changed(coordinates, graphs[name], place)
-        }
-        taken |= new
-    return [sorted(every), *([sorted(sized)] if sized < every else [])]
-
-
-def _n_changed(coordinates: Coordinates, graph: Any, moving: int) -> int:
-    """How many entries of a parameter change with a variable."""
-    start = [values[None] for values in coordinates.start]
-    other = [values + 0.1 if place == moving else values for place, values in enumerate(start)]
-    [one], [two] = (coordinates.evaluate([graph], points) for points in (start, other))
-    return int((one != two).sum())
+        for moving in above[name] - taken:
+            other = [values + 0.1 if place == moving else values for place, values in enumerate(start)]
+            one, two = (
+                independent(coordinates.evaluate([graphs[name]], points)[0], events[name])
+                for points in (start, other)
+            )
+            if (one != two).sum() == coordinates.start[moving].size:
+                found.add(moving)
+        taken |= above[name]
+    return sorted(found)
 
 
 def _given_others(

@@ -38,7 +38,7 @@ class Match:
     Attributes
     ----------
     parameter : str
-    entry : {"number", "pair", "simplex", "matrix"}
+    entry : {"scalar", "pair", "simplex", "matrix"}
         What its entries are: numbers, the second of two probabilities that sum to one, cells of simplices, or
         matrices.
     places : tuple of int
@@ -53,7 +53,7 @@ class Match:
     """
 
     parameter: str
-    entry: Entry
+    entry: str
     places: tuple[int, ...]
     sizes: tuple[int, ...]
     relation: Relation
@@ -70,22 +70,16 @@ class Match:
         ]
 
 
-#: What the entries of a parameter are: of simplices they are the cells, and two that sum to one are one number.
-Entry = Literal["number", "pair", "simplex", "matrix"]
-_ENTRIES: Mapping[str, Entry] = {"scalar": "number", "simplex": "simplex", "matrix": "matrix"}
-_N_AXES: Mapping[Entry, int] = {"number": 0, "pair": 0, "simplex": 0, "matrix": 2}
-
-
 def _shape(values: Any) -> tuple[int, ...]:
     """The shape of an array, or of a graph."""
     return tuple(values.shape if isinstance(values, np.ndarray) else values.type.shape)
 
 
-def _entries(values: Any, entry: Entry, lead: int = 0) -> Any:
+def _entries(values: Any, entry: str, lead: int = 0) -> Any:
     """The entries of a parameter on one axis, before the axes of each and after ``lead`` others."""
     chosen = values[..., 1] if entry == "pair" else values
     shape = _shape(chosen)
-    return chosen.reshape((*shape[:lead], -1, *shape[len(shape) - _N_AXES[entry] :]))
+    return chosen.reshape((*shape[:lead], -1, *(shape[-2:] if entry == "matrix" else ())))
 
 
 def match(
@@ -100,7 +94,7 @@ def match(
     while left:
         for name in left:
             places = tuple(sorted(above[name] & free))
-            size = _independent(known[name][0], events[name]).size
+            size = independent(known[name][0], events[name]).size
             if sum(coordinates.start[place].size for place in places) == size:
                 break
         else:
@@ -125,8 +119,8 @@ def _related(
     """Relate the entries of a parameter to those of variables; None if that is not seen."""
     if isinstance(event, tuple):
         return None
-    entry: Entry = "pair" if event == "simplex" and values.shape[-1] == 2 else _ENTRIES[event]
-    if entry in ("number", "pair"):
+    entry = "pair" if event == "simplex" and values.shape[-1] == 2 else event
+    if entry in ("scalar", "pair"):
         sizes = tuple(coordinates.start[place].size for place in places)
         weights = np.random.default_rng(len(points)).uniform(0.5, 1.5, sum(sizes))
 
@@ -199,7 +193,7 @@ def log_volumes(coordinates: Coordinates, theta: Mapping[str, Any], matches: Seq
 
 def log_volume(coordinates: Coordinates, theta: Mapping[str, Any], events: Mapping[str, Event]) -> Any | None:
     """Compute log |∂ coordinates / ∂ parameters|, a scalar graph; None where it is not square, large, or zero."""
-    flat = pt.concatenate([_independent(theta[name], events[name]).ravel() for name in theta])
+    flat = pt.concatenate([independent(theta[name], events[name]).ravel() for name in theta])
     [one] = coordinates.evaluate([flat], [start[None] for start in coordinates.start])
     size = one.shape[1]
     if size != coordinates.size or size > LARGEST:
@@ -211,7 +205,7 @@ def log_volume(coordinates: Coordinates, theta: Mapping[str, Any], events: Mappi
     return -pt.linalg.slogdet(jacobian)[1] if jacobian.ndim == 2 else None
 
 
-def _independent(values: Any, event: Event) -> Any:
+def independent(values: Any, event: Event) -> Any:
     """Entries, of a graph or at points, from which the others follow."""
     if isinstance(event, tuple):
         return values[..., list(event)]
