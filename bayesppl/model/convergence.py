@@ -103,5 +103,6 @@ def _measure(draws: Array) -> Array:
             r_hat = stats.rhat(varying, chain_axis=0, draw_axis=1)
             out[1, chosen] = stats.ess(varying, chain_axis=0, draw_axis=1, method="bulk")
             out[2, chosen] = stats.ess(varying, chain_axis=0, draw_axis=1, method="tail", prob=(0.05, 0.95))
-        out[0, chosen] = np.where(np.isnan(r_hat), np.inf, r_hat) if n_chains > 1 else np.nan
+        still = (np.ptp(varying, axis=1) == 0).all(0) | np.isnan(r_hat)
+        out[0, chosen] = np.where(still, np.inf, r_hat) if n_chains > 1 else np.nan
     return out.reshape(len(MEASURES), *shape)

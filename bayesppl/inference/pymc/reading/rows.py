@@ -268,8 +268,6 @@ def _refuse_constants(found: Observed, label: Label | None, detail: str) -> None
 
 def _hint(constant: Array, label: Label | None) -> str:
     """What to write instead of a constant of the length of the rows."""
-    if label is not None and np.array_equal(np.ravel(constant), label.model_codes):
-        return "it equals the labels, but is not used as an index"
     if label is not None and len(constant) == len(label.codes):
         first = [constant[np.argmax(label.codes == code)] for code in label.codes]
         if np.array_equal(constant, first):
