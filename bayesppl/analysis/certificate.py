@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from bayesppl.analysis.prediction_sets import chosen_by_rows
-from bayesppl.conjugate.statistics import JointStatistics
+from bayesppl.conjugate.statistics import Statistics
 from bayesppl.files.provenance import environment, hash_of_statistics
-from bayesppl.kernels.arrays import leaves
-from bayesppl.kernels.pairs import Pairs
+from bayesppl.kernels.arrays import Array, leaves
 from bayesppl.model.fitted import Fitted
+from bayesppl.model.learned import MOST_DOUBT
+from bayesppl.model.posterior import Exact
 
 #: What a part of the sums that does not pass is called.
 DIFFERS = "differs"
+
+#: What a part of the sums is called that is that of the rows, whatever was rounded.
+TO_THE_LAST_BIT = "equal to the last bit"
 
 
 def certificate(fitted: Fitted, X: Any = None, y: Any = None, sample_weight: Any = None) -> dict[str, Any]:
@@ -38,12 +41,13 @@ def certificate(fitted: Fitted, X: Any = None, y: Any = None, sample_weight: Any
         Of text and numbers, for JSON. ``forgotten``: for every call of :meth:`forget` the number of rows, their
         weight, and the SHA-256 of their cells, labels and weights. ``remaining``: weight of the rows of each class
         that are left. ``bounds``: by how much the sums of a part of the model can differ from those of a fit
-        without the rows, relative to the largest; 0.0 where they are equal to the last bit, as counts of rows of
-        whole weights are. ``redone``: what was found anew from the sums that remain. ``stays``: what the first
-        rows fixed, the forgotten among them, and which may show that a level or a value occurred.
-        ``statistics_hash``, and versions. With ``X`` and ``y`` also ``verified``: for every part of the model
-        whether its sums are "equal to the last bit" to those of the rows that remain, "equal within the bound", or
-        "differs".
+        without the rows, relative to the largest of a column; for means and squares, to the spread of it. 0.0
+        where they are equal to the last bit, as counts of rows of whole weights are. ``redone``: what was found
+        anew from the sums that remain. ``stays``: what the first rows fixed, the forgotten among them, and which
+        may show that a level or a value occurred. ``statistics_hash``, and versions. With ``X`` and ``y`` also
+        ``verified``: for every part of the model whether its sums are "equal to the last bit" to those of the rows
+        that remain, "equal within the bound", or "differs"; and whether the ``posterior``, which predicts,
+        "follows from the sums".
 
     Raises
     ------
@@ -58,72 +62,78 @@ def certificate(fitted: Fitted, X: Any = None, y: Any = None, sample_weight: Any
     >>> stated = clf.certificate(X[1:], y[1:])
     >>> stated["remaining"], stated["bounds"]
     ({'a': 1.0, 'b': 2.0}, {'class_weights': 0.0, 'features': 0.0})
-    >>> stated["verified"]
-    {'class_weights': 'equal to the last bit', 'features': 'equal to the last bit'}
+    >>> stated["verified"]["features"], stated["verified"]["posterior"]
+    ('equal to the last bit', 'follows from the sums')
     """
     learned = fitted.learned
     if not learned.removals:
         raise ValueError("no rows of this fit were forgotten, so that there is nothing to certify; see forget()")
-    bounds: dict[str, float] = {}
-    for name, pairs in _pairs(learned.statistics):
-        bounds[name] = max(bounds.get(name, 0.0), _bound(pairs))
     redone = ["the prior, as far as it depends on the data", "the posterior"]
     levels = [f"levels of column {name!r}" for name in fitted.levels]
     stated: dict[str, Any] = {
         **environment(),
         "forgotten": [vars(removal) for removal in learned.removals],
         "remaining": dict(zip(map(str, learned.classes.tolist()), learned.class_count.tolist(), strict=True)),
-        "bounds": bounds,
+        "bounds": learned.statistics.tracked().relative_errors,
         "redone": [*redone, "hyperparameters, by tuning"] if fitted.search is not None else redone,
         "stays": [*levels, *filter(None, [chosen_by_rows(learned.model.family)])],
         "statistics_hash": hash_of_statistics(learned.statistics),
     }
     if X is not None:
         rest = learned.model.summarise(learned.read(X, y, sample_weight))
-        stated["verified"] = dict(_compared(learned.statistics.tracked(), rest, rest.tracked()))
+        rows, rounded = dict(rest.leaves()), dict(rest.tracked().leaves())
+        stated["verified"] = {
+            part: _compared(mine, rows[part], rounded[part]) for part, mine in learned.statistics.leaves()
+        }
+        stated["verified"]["posterior"] = _of_posterior(fitted)
     return stated
 
 
-def _pairs(statistics: Any, name: str = "") -> Iterator[tuple[str, Pairs]]:
-    """Yield the sums of every part of a model."""
-    if isinstance(statistics, JointStatistics):
-        for part, of_part in statistics.parts.items():
-            yield from _pairs(of_part, f"{name}.{part}".removeprefix("."))
-    else:
-        sums = statistics.tracked().sums
-        for pairs in sums if isinstance(sums, tuple) else (sums.count, sums.first, sums.second):
-            yield name, pairs
-
-
-def _bound(pairs: Pairs) -> float:
-    """Bound the relative error; whole numbers that are known to less than a half are known."""
-    is_whole = (pairs.high == np.rint(pairs.high)).all() and not pairs.low.any() and (pairs.error < 0.5).all()
-    return 0.0 if is_whole else float(pairs.error.max(initial=0.0) / (np.abs(pairs.high).max(initial=0.0) or 1.0))
-
-
-def _compared(mine: Any, plain: Any, rest: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Whether taking the rows that remain out of each part as well leaves nothing.
+def _compared(mine: Statistics, plain: Statistics, rest: Statistics) -> str:
+    """Whether taking the rows that remain out of a part as well leaves nothing.
 
     Parameters
     ----------
     mine, plain, rest : Statistics
         Those of the fit; of the rows that remain; and the latter with their rounding tracked.
     """
-    if isinstance(mine, JointStatistics):
-        for part in mine.parts:
-            inner = mine.parts[part], plain.parts[part], rest.parts[part]
-            yield from _compared(*inner, f"{name}.{part}".removeprefix("."))
-        return
-    numbers, expected = (
-        [values for path, values in leaves(sums) if ".sums" not in path] for sums in (mine, plain)
-    )
-    if all(map(np.array_equal, numbers, expected)):
-        yield name, "equal to the last bit"
-        return
+    if not _equal(mine, mine.tracked().scale(1)):  # what was rounded is not what stands beside it
+        return DIFFERS
+    if _equal(mine, plain):
+        return TO_THE_LAST_BIT
+    if mine.tracked().relative_error > MOST_DOUBT:
+        return DIFFERS
     try:
         left = mine - rest
     except ValueError:  # more would be taken out than there is
-        yield name, DIFFERS
-    else:
-        is_empty = not any(values.any() for path, values in leaves(left) if ".sums" not in path)
-        yield name, "equal within the bound" if is_empty else DIFFERS
+        return DIFFERS
+    is_left = any(values.any() for values in _numbers(left) if values.dtype.kind == "f")
+    return DIFFERS if is_left else "equal within the bound"
+
+
+def _of_posterior(fitted: Fitted) -> str:
+    """Whether the posterior is the one that follows from the sums."""
+    found = fitted.inferred
+    if not isinstance(found, Exact):
+        return "not in closed form: a refit verifies it"
+    expected = Exact.of(found.model, fitted.learned.statistics)
+    numbers = [
+        [
+            values
+            for part in (posterior.prior, posterior.belief)
+            for _, values in leaves(part)
+            if values.dtype.kind == "f"
+        ]
+        for posterior in (found, expected)
+    ]
+    follows = all(np.allclose(one, other, rtol=1e-6, atol=0) for one, other in zip(*numbers, strict=True))
+    return "follows from the sums" if follows else DIFFERS
+
+
+def _equal(one: Statistics, other: Statistics) -> bool:
+    return all(map(np.array_equal, _numbers(one), _numbers(other)))
+
+
+def _numbers(statistics: Statistics) -> list[Array]:
+    """The sums, without what tracks their rounding."""
+    return [values for path, values in leaves(statistics) if ".sums" not in path]

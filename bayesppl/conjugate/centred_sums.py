@@ -15,10 +15,13 @@ import numpy as np
 
 from bayesppl.conjugate.statistics import refuse_rows_never_added, under_codes
 from bayesppl.kernels.arrays import Array
-from bayesppl.kernels.pairs import Pairs, two_sum
+from bayesppl.kernels.pairs import Pairs, largest_ratio, two_sum
 
 # Where a square about the pivot is so many times the mean square about the mean, the pivot moves to the mean.
 _DRIFTED = 2.0**20
+
+# A spread below this part of the mean is none.
+_LEAST = 2.0**-26
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,9 +129,8 @@ class CentredSums:
         start, lost = two_sum(self.pivot, shift.high)
         mean = start + (lost + shift.low)
         mean = np.where((self._count_of_features.high > 0) & (np.abs(mean) > shift.error), mean, 0.0)
-        between = self._product(shift, self.first)
-        scatter = self.second - (between.sum() if self.is_tied else between)
-        squares = scatter.each(np.linalg.diagonal) if self.is_matrix else scatter
+        scatter = self._scatter
+        squares = self._squares(scatter)
         if (squares.high < -squares.error).any():
             refuse_rows_never_added("a sum of squares would become negative")
         kept = ~squares.is_zero
@@ -141,6 +143,34 @@ class CentredSums:
     def shift(self) -> Pairs:
         """How far the means are from the pivots; by its error these may be off, apart from being rounded."""
         return self.first.over(self._count_of_features)
+
+    @property
+    def relative_error(self) -> float:
+        """Bound on the errors of counts, means and squares; the last two relative to the spread of their column.
+
+        The spread is that of all classes together. Constant columns have none, and do not count.
+        """
+        _, mean, scatter = self.moments
+        weight = np.broadcast_to(self._count_of_features.value, mean.shape)
+        centre = (weight * mean).sum(0) / np.maximum(weight.sum(0), 1e-300)
+        within, error = self._squares(Pairs.of(scatter)).high, self._squares(self._scatter).error
+        if not self.is_tied:
+            within, error = within.sum(0), error.sum(0)
+        squares = within + (weight * (mean - centre) ** 2).sum(0)
+        squares = np.where(squares > (weight * (_LEAST * mean) ** 2).sum(0), squares, 0.0)
+        of_means = (self.shift.error * np.sqrt(weight)).max(0, initial=0.0)
+        return max(
+            self.count.relative_error, largest_ratio(of_means, np.sqrt(squares)), largest_ratio(error, squares)
+        )
+
+    @cached_property
+    def _scatter(self) -> Pairs:
+        """Sums of squares and products about the means."""
+        between = self._product(self.shift, self.first)
+        return self.second - (between.sum() if self.is_tied else between)
+
+    def _squares(self, scatter: Pairs) -> Pairs:
+        return scatter.each(np.linalg.diagonal) if self.is_matrix else scatter
 
     @property
     def _count_of_features(self) -> Pairs:
@@ -178,7 +208,7 @@ class CentredSums:
         left, cells = ~self.count.is_zero, ~self._count_of_features.is_zero
         stray = ~self.first.is_zero
         if not self.is_tied:
-            stray = stray | ~(self.second.each(np.linalg.diagonal) if self.is_matrix else self.second).is_zero
+            stray = stray | ~self._squares(self.second).is_zero
         if (stray & ~cells).any():
             refuse_rows_never_added("no row would be left of a class, but a sum over its values would")
         per_square = left.any(0) if self.is_tied else left[:, None, None] if self.is_matrix else left

@@ -111,6 +111,10 @@ class Moments(Statistics):
     def tracked(self, n_rows: int = 0) -> Self:
         return replace(self, sums=self._centred(n_rows))
 
+    @property
+    def relative_error(self) -> float:
+        return 0.0 if self.sums is None else self.sums.relative_error
+
     def of_classes(self, codes: Array, n_classes: int) -> Self:
         return self._of(CentredSums.of_rows(self.count, self.mean, self.scatter, codes, n_classes))
 

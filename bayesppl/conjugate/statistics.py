@@ -11,7 +11,7 @@ the weight with which a row belongs to its class: one stored entry per row, or n
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, NoReturn, Self, final
 
@@ -68,6 +68,11 @@ class Statistics(ABC):
             How many rows were summed; by default, what :class:`JointStatistics` recorded, or a million.
         """
 
+    @property
+    @abstractmethod
+    def relative_error(self) -> float:
+        """Bound on what was ever rounded of the sums of a column, relative to their size, where it is tracked."""
+
     @abstractmethod
     def of_classes(self, codes: Array, n_classes: int) -> Self:
         """Sum statistics of single rows into the classes of their codes, with their rounding tracked."""
@@ -106,6 +111,10 @@ class _Sums(Statistics):
         rounding = rounding_of_sum(n_rows)
         pairs = zip(self.values(), self._magnitudes(), strict=True)
         return self._of(tuple(Pairs.of(values, rounding * np.abs(size)) for values, size in pairs))
+
+    @property
+    def relative_error(self) -> float:
+        return max((sums.relative_error for sums in self.sums or ()), default=0.0)
 
     def of_classes(self, codes: Array, n_classes: int) -> Self:
         return self._of(
@@ -240,6 +249,23 @@ class JointStatistics(Statistics):
     def tracked(self, n_rows: int = 0) -> Self:
         n_rows = n_rows or self.n_rows
         return type(self)({name: part.tracked(n_rows) for name, part in self.parts.items()}, self.n_rows)
+
+    @property
+    def relative_error(self) -> float:
+        return max(self.relative_errors.values())
+
+    @property
+    def relative_errors(self) -> dict[str, float]:
+        """Those of every part that has none of its own, by its place."""
+        return {name: part.relative_error for name, part in self.leaves()}
+
+    def leaves(self, place: str = "") -> Iterator[tuple[str, Statistics]]:
+        """Yield all parts that have none of their own, with their places."""
+        for name, part in self.parts.items():
+            if isinstance(part, JointStatistics):
+                yield from part.leaves(f"{place}{name}.")
+            else:
+                yield f"{place}{name}", part
 
     def of_classes(self, codes: Array, n_classes: int) -> Self:
         return type(self)({name: part.of_classes(codes, n_classes) for name, part in self.parts.items()})

@@ -84,6 +84,10 @@ class WeightedRows(Statistics):
     def tracked(self, n_rows: int = 0) -> Self:
         return self
 
+    @property
+    def relative_error(self) -> float:
+        return 0.0  # rows come and go as they are
+
     def of_classes(self, codes: Array, n_classes: int) -> Self:
         return replace(self, codes=codes[self.codes], n_classes=n_classes)
 

@@ -190,7 +190,8 @@ class Learner(DeclaredClassifier, ABC):
         Raises
         ------
         ValueError
-            If these rows cannot have been part of the fit.
+            If these rows cannot have been part of the fit, or if numbers in them are so large that those of the
+            other rows were rounded away beside them.
 
         Warns
         -----
@@ -204,7 +205,9 @@ class Learner(DeclaredClassifier, ABC):
         >>> clf.forget([[1]], ["b"]).class_count_.tolist()
         [1.0, 1.0]
         """
-        learned = self._determined
+        learned, held = self._determined, self.fitted_.rows
+        if held is not None and held.is_copy:
+            learned = learned.tracking(held)
         left = learned.minus(X, y, sample_weight, n_jobs=self.n_jobs)
         rows = learned.read(X, y, sample_weight)
         removal = Removal(

@@ -75,6 +75,18 @@ class Pairs:
         return np.abs(self.high) <= self.error
 
     @property
+    def relative_error(self) -> float:
+        """Bound the error, relative to the largest number along the first axis, the classes of a column.
+
+        Whole numbers that are known to less than a half are known.
+        """
+        is_known = (self.high == np.rint(self.high)) & (self.low == 0) & (self.error < 0.5)
+        error, size = np.where(is_known, 0.0, self.error), np.abs(self.high)
+        if size.ndim:
+            error, size = error.max(0, initial=0.0), size.max(0, initial=0.0)
+        return largest_ratio(error, size)
+
+    @property
     def _are_small_integers(self) -> bool:
         """Whether these are integers, known exactly, whose sums are exact in any order."""
         if self.error.any() or self.low.any() or not (self.high == np.rint(self.high)).all():
@@ -146,6 +158,11 @@ class Pairs:
             found = self.take(np.flatnonzero(codes == k)).sum()
             sums[:, k] = found.high, found.low, found.error
         return Pairs(*sums)
+
+
+def largest_ratio(error: np.ndarray, size: np.ndarray) -> float:
+    """Find the largest error relative to its number; zeros do not count."""
+    return float(np.divide(error, size, out=np.zeros(np.shape(error)), where=size > 0).max(initial=0.0))
 
 
 def _normal(high: np.ndarray, low: np.ndarray, error: np.ndarray, rounded: np.ndarray) -> Pairs:

@@ -22,6 +22,9 @@ from bayesppl.model.declaration import CLASS_WEIGHTS, Declaration, GenerativeMod
 # Up to so many numbers, rows times numbers of the statistics, rows that come or go are summed each by itself.
 _MOST_EACH = 1 << 16
 
+#: Sums that are off by more than this, in relative terms, are not those of the rows that remain.
+MOST_DOUBT = 1e-6
+
 
 @dataclass(frozen=True)
 class Removal:
@@ -114,11 +117,19 @@ class Learned:
         Raises
         ------
         ValueError
-            If these rows cannot be among those learned.
+            If these rows cannot be among those learned, or if too little is known of the sums without them.
         """
-        return replace(
-            self, statistics=self.statistics.tracked() - self._tracked(self.read(X, y, sample_weight), n_jobs)
-        )
+        before = self.statistics.tracked()
+        left = before - self._tracked(self.read(X, y, sample_weight), n_jobs)
+        doubt = before.relative_errors
+        for part, error in left.relative_errors.items():
+            if error > max(MOST_DOUBT, 2 * doubt[part]):
+                raise ValueError(
+                    f"without these rows the sums of {part!r} would be known to a relative error of {error:.0e} "
+                    "only: numbers in these rows are so much larger than the others that these were rounded away "
+                    "beside them. Fit the rows that remain anew"
+                )
+        return replace(self, statistics=left)
 
     def merged(self, other: Self) -> Self:
         """With what was learned from other rows in terms of the same model."""
