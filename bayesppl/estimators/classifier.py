@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, wraps
 from typing import Any, ClassVar, Concatenate, Self, get_args
@@ -40,6 +40,9 @@ from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import Posterior
 from bayesppl.model.rules import RuleName
 
+#: Probabilities of float32 arrays are rounded to float32, as scikit-learn's are in some estimators.
+KEEP_FLOAT32: Mapping[Any, Callable[[Array], Array]] = {np.dtype("float32"): partial(np.asarray, dtype=np.float32)}
+
 
 def ask[F: Fitted, **P, T](question: Callable[Concatenate[F, P], T]) -> Callable[Concatenate[Any, P], T]:
     """Turn a function of a fitted model into a method of estimators, with its signature and its docstring.
@@ -70,8 +73,8 @@ class BayesClassifier(Shell[Fitted], ABC):
     classes: Sequence[Hashable] | None = None
     n_jobs: int | None = None
 
-    #: Whether arrays of float32 have probabilities of float32, as in scikit-learn's estimator of the same name.
-    _keeps_float32: ClassVar[bool] = False
+    #: What becomes of probabilities, by the type of the array that holds the rows.
+    _finish: ClassVar[Mapping[Any, Callable[[Array], Array]]] = {}
 
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -127,7 +130,8 @@ class BayesClassifier(Shell[Fitted], ABC):
         """
         if is_lazy(X):
             return self._lazy_probabilities(X, rule, class_weights, log=False)
-        proba = self._probabilities(X, rule, class_weights, log=False)
+        finish = self._finish.get(getattr(X, "dtype", None))
+        proba = predictions.probabilities(self.fitted_, X, rule, class_weights, n_jobs=self.n_jobs, finish=finish)
         container = vars(self).get("_sklearn_output_config", {}).get("transform", "default")
         return proba if container == "default" else as_frame(proba, self.classes_, X, container)
 
@@ -143,7 +147,10 @@ class BayesClassifier(Shell[Fitted], ABC):
         """log p(y = k | x) for every row and class: (n_rows, n_classes)."""
         if is_lazy(X):
             return self._lazy_probabilities(X, rule, class_weights, log=True)
-        return self._probabilities(X, rule, class_weights, log=True)
+        finish = self._finish.get(getattr(X, "dtype", None))
+        return predictions.probabilities(
+            self.fitted_, X, rule, class_weights, log=True, n_jobs=self.n_jobs, finish=finish
+        )
 
     def predict(self, X: Any, rule: RuleName | None = None, class_weights: ClassWeights | None = None) -> Array:
         """The most probable label of every row: (n_rows,)."""
@@ -194,15 +201,6 @@ class BayesClassifier(Shell[Fitted], ABC):
             one_of("transform", transform, get_args(Container))
             self._sklearn_output_config = {"transform": transform}  # the name under which clone copies it
         return self
-
-    def _probabilities(
-        self, X: Any, rule: RuleName | None, class_weights: ClassWeights | None, *, log: bool
-    ) -> Array:
-        is_rounded = self._keeps_float32 and getattr(X, "dtype", None) == np.float32
-        finish = partial(np.asarray, dtype=np.float32) if is_rounded else None
-        return predictions.probabilities(
-            self.fitted_, X, rule, class_weights, log=log, n_jobs=self.n_jobs, finish=finish
-        )
 
     def _lazy_probabilities(
         self, X: Any, rule: RuleName | None, class_weights: ClassWeights | None, *, log: bool

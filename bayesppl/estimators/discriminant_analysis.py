@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from bayesppl.analysis import discriminant
 from bayesppl.conjugate import Dirichlet, MatrixNormalInverseWishart, NormalInverseWishart
-from bayesppl.estimators.classifier import ask
+from bayesppl.estimators.classifier import KEEP_FLOAT32, ask
 from bayesppl.estimators.learner import Learner
 from bayesppl.estimators.sklearn_bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from bayesppl.families import ConditionalGaussian, Family, Gaussian
@@ -51,7 +51,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     n_components: int | None = None
 
     checks = (_check_axes,)
-    _keeps_float32 = True
+    _finish = KEEP_FLOAT32
 
     decision_function = ask(discriminant.decision_function)
     mahalanobis = ask(discriminant.mahalanobis)

@@ -10,6 +10,7 @@ import numpy as np
 
 from bayesppl.conjugate import Beta, Dirichlet, Gamma, NormalInverseGamma
 from bayesppl.errors import warn
+from bayesppl.estimators.classifier import KEEP_FLOAT32
 from bayesppl.estimators.learner import Learner
 from bayesppl.families import (
     Bernoulli,
@@ -190,7 +191,7 @@ class GaussianNB(Learner):
 
     prior: str | NormalInverseGamma = "columnwise"
 
-    _keeps_float32 = True
+    _finish = KEEP_FLOAT32
 
     def declare_family(self) -> Family:
         return Gaussian("diag", self.prior)
