@@ -12,16 +12,8 @@ from typing import Any, NamedTuple
 
 from bayesppl.conjugate import correlated_normals, heavy_tails, independent_normals, regressions
 from bayesppl.conjugate.beta import Beta
-from bayesppl.conjugate.cells import (
-    Bits,
-    SparseCells,
-    bits_average,
-    bits_leave_one_out,
-    bits_log_predictive,
-    sparse_average,
-    sparse_leave_one_out,
-    sparse_log_predictive,
-)
+from bayesppl.conjugate.bits import Bits, bits_average, bits_leave_one_out, bits_log_predictive
+from bayesppl.conjugate.cells import SparseCells, sparse_average, sparse_leave_one_out, sparse_log_predictive
 from bayesppl.conjugate.dirichlet import Dirichlet
 from bayesppl.conjugate.gamma import Gamma
 from bayesppl.conjugate.log_density import LogDensity, mixture

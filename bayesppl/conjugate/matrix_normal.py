@@ -24,7 +24,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bayesppl.conjugate import bartlett
 from bayesppl.conjugate.conjugate import (
     FREELY,
     Conjugate,
@@ -33,6 +32,7 @@ from bayesppl.conjugate.conjugate import (
     require_finite,
     sum_trailing,
 )
+from bayesppl.conjugate.covariance_graphs import declare_regression
 from bayesppl.conjugate.declared_priors import Dims
 from bayesppl.conjugate.moments import Moments
 from bayesppl.conjugate.normal_inverse_wishart import NormalInverseWishart, matrix_of, require_definite
@@ -203,7 +203,7 @@ class MatrixNormalInverseWishart(Conjugate):
 
     def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
         self._require_proper()
-        return bartlett.declare_regression(self, dims, prefix)
+        return declare_regression(self, dims, prefix)
 
     def mean(self) -> Theta:
         return self._theta(**self.numbers.mean())

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import multigammaln
 
-from bayesppl.conjugate import bartlett
 from bayesppl.conjugate.conjugate import (
     FREELY,
     Conjugate,
@@ -20,6 +19,7 @@ from bayesppl.conjugate.conjugate import (
     require_positive,
     sum_trailing,
 )
+from bayesppl.conjugate.covariance_graphs import declare_normal_inverse_wishart
 from bayesppl.conjugate.declared_priors import Dims
 from bayesppl.conjugate.moments import Moments
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, log_determinants, log_rising
@@ -210,7 +210,7 @@ class NormalInverseWishart(Conjugate):
 
     def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
         self._require_proper()
-        return bartlett.declare(self, dims, prefix)
+        return declare_normal_inverse_wishart(self, dims, prefix)
 
     def mean(self) -> Theta:
         exponent = self.nu - self.location.shape[1] - 1

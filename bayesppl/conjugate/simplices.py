@@ -16,7 +16,7 @@ from bayesppl.conjugate import Dirichlet
 from bayesppl.conjugate.conjugate import require_kind
 from bayesppl.conjugate.declare import declare, require_free
 from bayesppl.conjugate.declared_priors import POSITIVE, SIMPLEX, Declared, Dims, in_words, is_declaration, named
-from bayesppl.conjugate.side_by_side import dirichlets, free_names, side_by_side
+from bayesppl.conjugate.dirichlet import dirichlets, free_names, side_by_side
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.kernels.arrays import Theta
 

@@ -9,13 +9,14 @@ from bayesppl.families.averaged_tree import AveragedTree
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.binomial import Binomial
 from bayesppl.families.categorical import Categorical, JointCategorical
-from bayesppl.families.cells import CellFamily, IndependentCells, Number
+from bayesppl.families.cells import CellFamily, Number
 from bayesppl.families.conditional_gaussian import ConditionalGaussian
 from bayesppl.families.dirichlet_multinomial import DirichletMultinomial
 from bayesppl.families.family import REGISTRY, ConjugateFamily, Evidence, Family
 from bayesppl.families.gamma_rate import Exponential, GammaRate
 from bayesppl.families.gaussian import Gaussian
 from bayesppl.families.histogram import Histogram
+from bayesppl.families.independent_cells import IndependentCells
 from bayesppl.families.lognormal import LogNormal
 from bayesppl.families.mixture import Mixture
 from bayesppl.families.multinomial import Multinomial

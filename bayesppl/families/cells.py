@@ -1,9 +1,8 @@
-"""Families that are products over cells of numbers: a cell counts, or has a density of its own.
+"""Families that are products over cells of numbers, each of which counts.
 
-A family of *counting* cells has one probability, or one rate, for every class and feature, with a beta or gamma
+A family has one probability, or one rate, for every class and feature, with a beta or gamma
 prior: it defines how a cell counts as successes and failures, or as events over an exposure, with a factor of its
-own that holds no parameter (the base measure). All else follows. A family of cells without sufficient statistics
-defines their density.
+own that holds no parameter (the base measure). All else follows.
 
 A cell may be counted with a further number, such as the number of trials or the exposure: one of all cells, one of
 every column, or one of every row, which a column of the table holds.
@@ -12,7 +11,7 @@ every column, or one of every row, which a column of the table holds.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, final
@@ -21,7 +20,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from bayesppl.conjugate import Beta, Gamma
-from bayesppl.conjugate.cells import Bits, DenseCells, SparseCells, dense_blocks
+from bayesppl.conjugate.bits import Bits
+from bayesppl.conjugate.cells import DenseCells, SparseCells, dense_blocks
 from bayesppl.conjugate.closed_forms import by_kind
 from bayesppl.conjugate.conjugate import choose_prior
 from bayesppl.conjugate.declare import Direct
@@ -30,12 +30,11 @@ from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.rows import Rows
 from bayesppl.conjugate.shared_cells import pooled, shares_columns
 from bayesppl.conjugate.statistics import Events, Successes
-from bayesppl.conjugate.weighted_rows import PlainRows, WeightedRows
 from bayesppl.data.arguments import by_name
 from bayesppl.errors import RowError, UndefinedEstimateError
 from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
-from bayesppl.families.family import ConjugateFamily, Missing, OfColumns
+from bayesppl.families.family import ConjugateFamily, OfColumns
 from bayesppl.families.support import BITS, COUNTS, POSITIVE_NUMBERS, Support, locate, require_finite_sums
 from bayesppl.kernels.arrays import Array, Theta, dense
 from bayesppl.kernels.class_sums import stored_once
@@ -245,100 +244,6 @@ class CellFamily(OfColumns, ConjugateFamily):
                     f", more than its {most[excess][0]:g} {self.number.field}. Correct the count, or the number "
                     f"of {self.number.field}.",
                 )
-
-
-#: From the cells of one column, (n_rows, 1), to their log density under every class: (..., n_rows, n_classes).
-OfColumn = Callable[[Array], Array]
-
-
-@dataclass(frozen=True, eq=False)
-class IndependentCells(OfColumns):
-    """Independent cells without sufficient statistics, with parameters per class and feature."""
-
-    missing: ClassVar[Missing] = "predicted"
-
-    @property
-    @abstractmethod
-    def parameters(self) -> tuple[str, ...]:
-        """Names of the parameters that are learned."""
-
-    @abstractmethod
-    def log_cell(self, theta: Theta) -> OfColumn:
-        """Return the log density of the cells of one column, given its (..., 1, n_classes) parameters."""
-
-    @abstractmethod
-    def draw(self, theta: Theta, rng: np.random.Generator) -> Array:
-        """Draw a cell for each entry of the parameters."""
-
-    @abstractmethod
-    def observe(self, name: str, theta: dict[str, Any], **observed: Any) -> None:
-        """Declare cells, whose parameters these are, as an observed variable of the current ``pm.Model``."""
-
-    @cached_property
-    def bound(self) -> NumberColumns:
-        return NumberColumns(self, dict.fromkeys(self.parameters, ("class", "feature")), True)
-
-    @final
-    def rows(self, X: Any) -> PlainRows:
-        return PlainRows(
-            X, self.columns, f"the {self.name} family cannot be fitted to incomplete rows. Drop or impute them."
-        )
-
-    @final
-    def log_likelihood(self, theta: Theta) -> LogDensity:
-        of_columns = [
-            self.log_cell({name: theta[name][..., None, :, d] for name in self.parameters})
-            for d in range(len(self.columns))
-        ]
-        shape = theta[self.parameters[0]].shape[:-1]
-
-        def log_density(X: Array) -> Array:
-            out = np.zeros((*shape[:-1], len(X), shape[-1]))
-            for of_column, x in zip(of_columns, np.asarray(X, dtype=np.float64).T, strict=True):
-                present = ~np.isnan(x)
-                if present.all():
-                    out += of_column(x[:, None])
-                else:  # a missing cell is integrated out: it adds nothing
-                    out[..., present, :] += of_column(x[present, None])
-            return out
-
-        return LogDensity(log_density)
-
-    @final
-    def simulate(
-        self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
-    ) -> Array:
-        return self.draw({name: theta[name][codes] for name in self.parameters}, rng)
-
-    @final
-    def mle(self, statistics: Any) -> Theta:
-        raise UndefinedEstimateError(
-            f"maximum likelihood of the {self.name} family has no closed form; use rule='map', 'mean' or "
-            "'predictive'"
-        )
-
-    @final
-    def observe_statistics(self, variables: dict[str, Any], statistics: WeightedRows, prefix: str = "") -> None:
-        """Add the log density of every row, times its weight, to the current ``pm.Model``."""
-        import pymc as pm
-
-        outer = pm.modelcontext(None)
-        coords = {name: labels for name, labels in outer.coords.items() if name != "row"}
-        # a model of its own, so that the rows are not observed twice where some count more than once
-        with pm.Model(coords={**coords, "row": range(len(statistics.codes))}, model=None) as inner:
-            self.observe_rows(variables, statistics.X, statistics.codes, prefix)
-        for variable in inner.observed_RVs:
-            log_density = pm.logp(variable, inner.rvs_to_values[variable])
-            by_row = log_density if log_density.ndim == 1 else log_density.sum(tuple(range(1, log_density.ndim)))
-            weighted = by_row if (statistics.weights == 1).all() else np.asarray(statistics.weights) * by_row
-            pm.Potential(variable.name, weighted.sum(), model=outer)
-
-    @final
-    def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> None:
-        theta = {name: variables[name][codes] for name in self.parameters}
-        self.observe(
-            f"{prefix}x", theta, observed=np.asarray(X, dtype=np.float64), dims=("row", f"{prefix}feature")
-        )
 
 
 def cell_terms(family: CellFamily, variables: dict[str, Any], first: Any, second: Any) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 from bayesppl.conjugate.declare import Direct
 from bayesppl.conjugate.declared_priors import is_declaration
 from bayesppl.conjugate.weighted_rows import WeightedRows
-from bayesppl.families.cells import IndependentCells, OfColumn
+from bayesppl.families.independent_cells import IndependentCells, OfColumn
 from bayesppl.kernels.arrays import Array, Theta, log_rising
 
 

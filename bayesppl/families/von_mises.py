@@ -20,7 +20,7 @@ from scipy.special import ive
 
 from bayesppl.conjugate.declare import Direct
 from bayesppl.conjugate.weighted_rows import WeightedRows
-from bayesppl.families.cells import IndependentCells, OfColumn
+from bayesppl.families.independent_cells import IndependentCells, OfColumn
 from bayesppl.kernels.arrays import Array, Theta
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
-from bayesppl.analysis.stacking import stack
+from bayesppl.analysis.stack_weights import stack
 
 
 def left_out_scores(n_models: int, n_rows: int, seed: int) -> np.ndarray:
