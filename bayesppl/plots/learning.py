@@ -8,7 +8,6 @@ import numpy as np
 
 from bayesppl.data.arguments import one_of
 from bayesppl.evaluation.held_out import learning_curve, reliability
-from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import REFERENCE
 from bayesppl.plots.style import RULE_STYLE, Style, axes_or_new, colour, legend_beside, result_of, tidy
 
@@ -88,7 +87,7 @@ _HEADINGS = {
     "ece": "calibration error",
 }
 
-# Points farther from zero than this many times the median would flatten all others.
+# Points farther from zero than this many times the median would flatten all others
 _FAR = 20.0
 
 
@@ -111,9 +110,9 @@ def plot_learning_curve(
     Returns
     -------
     matplotlib.axes.Axes
-        Mean paired differences, with two standard errors to either side. Outliers, which would flatten all other
-        points, and infinite differences are triangles at the edge with their value; crosses are sizes at which the
-        rule never existed.
+        Mean paired differences, with two standard errors to either side. Where outliers would flatten all other
+        points, the axis is logarithmic beyond these; the legend has the number of sizes at which a difference is
+        infinite or a rule never existed.
 
     Raises
     ------
@@ -137,47 +136,23 @@ def plot_learning_curve(
     ax = axes_or_new(ax)
     sizes = found["size"].values
     plug_in = [rule for rule in found["rule"].values.tolist() if rule != REFERENCE]
-    limit = _limit(found[f"{score}_difference"].sel(rule=plug_in).values)
-    n_beyond = n_undefined = 0
+    away = abs(found[f"{score}_difference"].sel(rule=plug_in).values)
+    finite = away[np.isfinite(away) & (away > 0)]
+    if len(finite) and finite.max() > _FAR * np.median(finite):
+        ax.set_yscale("symlog", linthresh=_FAR * np.median(finite), linscale=3)
     for k, rule in enumerate(plug_in):
         at = found.sel(rule=rule)
         mean, error = at[f"{score}_difference"].values, at[f"{score}_difference_se"].values
-        shown = abs(mean) <= limit
-        shifted = sizes * 1.02 ** (k - 1)  # so that the bars of the rules stay apart
+        shown = np.isfinite(mean)
+        label = rule if shown.all() else f"{rule} ({(~shown).sum()} not finite)"
+        shifted = sizes[shown] * 1.02 ** (k - 1)  # so that the bars of the rules stay apart
         ax.errorbar(
-            shifted[shown], mean[shown], 2 * error[shown], linestyle="-", label=rule, capsize=3, **RULE_STYLE[rule]
+            shifted, mean[shown], 2 * error[shown], linestyle="-", label=label, capsize=3, **RULE_STYLE[rule]
         )
-        hue = RULE_STYLE[rule]["color"]
-        for x, value in zip(shifted[abs(mean) > limit], mean[abs(mean) > limit], strict=True):
-            edge = np.copysign(limit, value)
-            ax.plot(x, edge, "v" if value < 0 else "^", color=hue, clip_on=False, zorder=3)
-            ax.annotate(
-                f"{value:.2g}", (x, edge), (6, 0), textcoords="offset points", va="center", fontsize=7, color=hue
-            )
-            n_beyond += 1
-        undefined = np.isnan(mean)
-        ax.plot(shifted[undefined], np.full(undefined.sum(), -limit), "x", color=hue, clip_on=False)
-        n_undefined += int(undefined.sum())
     ax.axhline(0, color="black", linewidth=0.8)
-    if n_beyond or n_undefined:
-        ax.set_ylim(-1.08 * limit, min(1.08 * limit, max(ax.get_ylim()[1], 0.1 * limit)))
     ax.set_xscale("log")
     ax.set_xticks(sizes, [f"{size:g}" for size in sizes])
     ax.minorticks_off()
-    counts = [f"{n_beyond} beyond the axis (▼)"] * (n_beyond > 0) + [f"{n_undefined} undefined (×)"] * (
-        n_undefined > 0
-    )
-    ax.set(
-        xlabel="\n".join(["training rows", *([", ".join(counts)] if counts else [])]),
-        ylabel=f"{_HEADINGS[score]},\ndifference from {REFERENCE}",
-    )
+    ax.set(xlabel="training rows", ylabel=f"{_HEADINGS[score]},\ndifference from {REFERENCE}")
     legend_beside(ax)
     return tidy(ax)
-
-
-def _limit(differences: Array) -> float:
-    """Choose how far the axis reaches: points far beyond what is usual are outliers."""
-    usual = abs(differences[np.isfinite(differences) & (differences != 0)])
-    if not usual.size:
-        return 1.0
-    return float(min(usual.max(), _FAR * np.median(usual)))
