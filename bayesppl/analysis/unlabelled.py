@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesppl.analysis.calibration import learn
+from bayesppl.analysis.calibration import drawn_rows, learn
 from bayesppl.analysis.left_out_draws import joints_of_draws
 from bayesppl.analysis.left_out_joints import density_of
 from bayesppl.analysis.parameters import tails
@@ -82,8 +82,7 @@ def weigh(
     partly = rows.partly
     assert partly is not None
     some = np.flatnonzero(partly.weights)
-    if len(some) > _MOST_ROWS:
-        some = np.sort(np.random.default_rng(0).choice(some, _MOST_ROWS, replace=False))
+    some = some[drawn_rows(len(some), _MOST_ROWS)]
     share = partly.weights.sum() / partly.weights[some].sum()
     partly = replace(partly, places=partly.places[some], weights=share * partly.weights[some])
     rows = replace(rows.counted(), partly=partly)
