@@ -25,7 +25,7 @@ from bayesppl.estimators.naive_bayes import (
 )
 from bayesppl.estimators.pymc_classifier import PyMCClassifier
 from bayesppl.files.saving import cannot_build, read
-from bayesppl.model.kept_draws import KeptDraws
+from bayesppl.model.sampled import KeptDraws
 
 if TYPE_CHECKING:
     import pymc as pm

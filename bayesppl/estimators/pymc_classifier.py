@@ -22,8 +22,8 @@ from bayesppl.inference.base import interrupts_raised
 from bayesppl.inference.progress import announce_if_slow
 from bayesppl.model.calibration import Option, check_option
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.kept_draws import KeptDraws
 from bayesppl.model.rules import RuleName, check_rule
+from bayesppl.model.sampled import KeptDraws
 
 if TYPE_CHECKING:
     import pymc as pm

@@ -26,7 +26,7 @@ from bayesppl.files.provenance import environment, fingerprint, prior_in_words, 
 from bayesppl.files.serialize import Encoder, build, check_type, same
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.kept_draws import KeptDraws
+from bayesppl.model.sampled import KeptDraws
 from bayesppl.model.stack import Stack
 
 FORMAT = "bayesppl model"

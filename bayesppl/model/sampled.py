@@ -1,8 +1,8 @@
-"""Posteriors known by draws."""
+"""Posteriors known by draws, and what a file keeps of those whose model it cannot hold."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -17,10 +17,12 @@ from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.labels import one_hot
 from bayesppl.errors import NotConjugateError
 from bayesppl.kernels.arrays import Array, Theta, join_chains, log_mean_exp, select_draws
+from bayesppl.model.calibration import Power
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.drawn_factors import DrawnFactor, Factors
 from bayesppl.model.normalisation import normalise, powered
 from bayesppl.model.posterior import CHUNK_CELLS, Posterior, Report, in_log_odds
+from bayesppl.model.rules import RuleName
 
 #: From model, prior, statistics and draws to the mode.
 ModeFinder = Callable[[GenerativeModel, Joint, JointStatistics, Theta], Theta]
@@ -171,3 +173,35 @@ def log_batch_means(
                 total = np.logaddexp(total, logsumexp(log_density(chain, at), axis=0))
             batches.append(total - np.log(last - first))
     return np.asarray(batches)
+
+
+@dataclass(frozen=True, eq=False)
+class KeptDraws:
+    """Draws of a model written in PyMC, and by what the model is known again.
+
+    Attributes
+    ----------
+    label : str
+    rule : {"predictive", "mle", "map", "mean"}
+    classes, names : tuple, optional
+        Of the labels and the columns that an estimator was fitted to.
+    points : mapping of str to (n_chains, n_draws, n_coordinates)
+        Where the sampler was, by part of the model.
+    reported : mapping of str to mapping of str to (n_chains, n_draws)
+        What it reported of each draw.
+    samples : mapping of str to (n_chains, n_draws, ...)
+        Draws that the user had, by variable.
+    fingerprint : mapping of str to array
+        Log densities of the model and its data at two points.
+    calibration : Power, optional
+    """
+
+    label: str
+    rule: RuleName
+    classes: tuple[Hashable, ...] | None
+    names: tuple[Hashable, ...] | None
+    points: Mapping[str, Array]
+    reported: Mapping[str, Mapping[str, Array]]
+    samples: Mapping[str, Array]
+    fingerprint: Mapping[str, Array]
+    calibration: Power | None = None

@@ -21,7 +21,7 @@ from bayesppl.inference.pymc.reading.rows import same_values
 from bayesppl.inference.pymc.reading.sampling import Run
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.kept_draws import KeptDraws
+from bayesppl.model.sampled import KeptDraws
 
 
 def without_model(fitted: ReadModel, *, is_built: bool) -> Fitted | KeptDraws:
