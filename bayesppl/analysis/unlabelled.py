@@ -53,15 +53,17 @@ WEIGHTS = (0.0, 0.03, 0.1, 0.3, 1.0)
 # Nats that the best of the weights may gain by chance
 _CHANCE = 3.0
 
-# Most groups in which labelled rows are left out; EM, which ends sooner than usual; and most unlabelled rows: of
-# more, this many are drawn at random and count for all.
-_GROUPS, _EM, _MOST_ROWS = 25, EM(tol=1e-4, max_steps=100), 5000
+# Most groups in which labelled rows are left out, to choose a weight or to judge one that is given; EM, which ends
+# sooner than usual; and most unlabelled rows: of more, this many are drawn at random and count for all.
+_GROUPS, _FEW_GROUPS, _EM, _MOST_ROWS = 25, 5, EM(tol=1e-4, max_steps=100), 5000
 
 
 def weigh(
     model: GenerativeModel, known: JointStatistics, rows: Rows, weight: float | None, *, tempered: bool
 ) -> UnlabelledGain:
     """Choose the weight of the unlabelled rows and the temperature, or score the weight given, against none.
+
+    A weight that is given is scored by a fifth of the labelled rows left out at a time, which costs five fits.
 
     Parameters
     ----------
@@ -87,7 +89,7 @@ def weigh(
     partly = replace(partly, places=partly.places[some], weights=share * partly.weights[some])
     rows = replace(rows.counted(), partly=partly)
     weights = np.asarray(WEIGHTS if weight is None else (0.0, weight))
-    groups = _groups(len(rows))
+    groups = _groups(len(rows), _GROUPS if weight is None else _FEW_GROUPS)
     left_out = (_left_out(model, known, rows, choice, groups) for choice in weights.tolist())
     scored = [_scored(rows, *joints, tempered=tempered) for joints in left_out]
     gains = [UnlabelledGain.of(weights, scored, rows.weights, at) for at in range(len(weights))]
@@ -126,7 +128,7 @@ def judge(model: GenerativeModel, known: JointStatistics, rows: Rows, posterior:
     with warnings.catch_warnings():  # the others are scored where a few rows have no good weights
         warnings.simplefilter("ignore", ConvergenceWarning)
         joints, _ = joints_of_draws(posterior, encoded(model.family, rows.table), rows.codes, rows.weights, 0)
-    alone = _left_out(model, known, rows, 0.0, _groups(len(rows)))
+    alone = _left_out(model, known, rows, 0.0, _groups(len(rows), _GROUPS))
     scored = [_scored(rows, *alone), _scored(rows, joints.without, joints.class_weights)]
     found = UnlabelledGain.of(np.asarray([0.0, 1.0]), scored, rows.weights, 1)
     if found.hurts:
@@ -155,9 +157,9 @@ def _scored(
     return learned, log_scores(log_probabilities(log_joint, class_weights), rows.codes)
 
 
-def _groups(n_rows: int) -> Array:
+def _groups(n_rows: int, n_groups: int) -> Array:
     """The group in which each labelled row is left out."""
-    return np.random.default_rng(0).permutation(n_rows) % _GROUPS
+    return np.random.default_rng(0).permutation(n_rows) % n_groups
 
 
 def _left_out(

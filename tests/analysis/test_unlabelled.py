@@ -66,8 +66,9 @@ def test_a_given_weight_that_hurts_is_warned_of():
 
 
 @pytest.mark.parametrize("calibration", [None, "temperature"])
-def test_the_gain_of_a_given_weight_is_that_of_the_fit_as_it_is(calibration):
+def test_the_gain_of_a_given_weight_is_that_of_the_fit_as_it_is(calibration, monkeypatch):
     """Copies of a column make naive Bayes far too sure, which a temperature would mend and hide."""
+    monkeypatch.setattr(unlabelled, "_FEW_GROUPS", 24)
     options = {"unlabelled_weight": 1.0, "calibration": calibration}
     with pytest.warns(UnlabelledWarning, match="weight 1, gain -"):
         found = learned(WRONG, 12, **options).unlabelled_gain()
@@ -94,6 +95,7 @@ def test_left_out_scores_are_those_of_refits(data, monkeypatch):
     family = bp.Gaussian("diag", bp.NormalInverseGamma(location=1.0, kappa=0.5, a=2.5, b=2.0))
     options = {"class_weights": bp.Dirichlet(2.0), "unlabelled": "learn", "inference": bp.EM(tol=1e-10)}
     monkeypatch.setattr(unlabelled, "_EM", bp.EM(tol=1e-10))
+    monkeypatch.setattr(unlabelled, "_FEW_GROUPS", 8)
     clf = bp.GenerativeClassifier(family, unlabelled_weight=0.3, **options).fit(X, labels)
     found = clf.unlabelled_gain()
     at = np.flatnonzero(labels != None)  # noqa: E711
@@ -215,7 +217,7 @@ def test_rows_of_weight_zero_are_no_rows():
 
 
 def test_a_row_of_weight_two_is_two_rows_left_out_together(monkeypatch):
-    monkeypatch.setattr(unlabelled, "_groups", lambda n_rows: np.arange(n_rows) % 24)
+    monkeypatch.setattr(unlabelled, "_groups", lambda n_rows, _: np.arange(n_rows) % 24)
     weighed = bp.GaussianNB(inference="em", unlabelled="learn").fit(FEW_X, FEW_Y, np.full(N, 2.0))
     twice = bp.GaussianNB(inference="em", unlabelled="learn").fit(np.tile(FEW_X, (2, 1)), np.tile(FEW_Y, 2))
     same_choice(weighed, twice)
