@@ -3,22 +3,26 @@
 A source is a folder of CSV files with a column ``class``, such a file, or an embedded set. So many rows of
 each class keep their label, up to 400 others lose it, up to 2,000 of the rest are predicted. Columns of
 numbers have Gaussian classes, with a common covariance or independent; tables with other columns have
-``MixedNB``, and no self-training, which wants numbers. Every result is a line of OUT.csv, written at once;
+``MixedNB``, and neither self-training nor MclustSSC, which want numbers. MclustSSC, with one covariance for
+all classes ("EEE"), needs R with the package mclust. Every result is a line of OUT.csv, written at once;
 what stands there is not computed again. Without a source OUT.csv is summarised.
 """
 
 from __future__ import annotations
 
+import subprocess
+import tempfile
 import time
 import warnings
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from scipy.special import logsumexp
 from sklearn.semi_supervised import SelfTrainingClassifier
 
 import bayesppl as bp
@@ -32,12 +36,40 @@ KEY = ["set", "family", "labels", "seed", "method"]
 COLUMNS = [*KEY, "log score", "accuracy", "weight", "temperature", "seconds"]
 ALONE, TEMPERED = "labelled rows alone", "the same, tempered"
 LEARNT, ALL, SELF = "unlabelled, by leave-one-out", "unlabelled, weight 1", "self-training"
-METHODS = (ALONE, TEMPERED, LEARNT, ALL, SELF)
+MCLUST = "MclustSSC"
+METHODS = (ALONE, TEMPERED, LEARNT, ALL, SELF, MCLUST)
 FAMILIES = {
     "LDA": bp.LinearDiscriminantAnalysis,
     "GaussianNB": bp.GaussianNB,
     "MixedNB": partial(bp.MixedNB, integers="gaussian"),
 }
+
+
+#: Log p(x, y) of the rows to predict, in a file; fails where no model could be fitted.
+_R = """
+suppressMessages(library(mclust))
+told <- read.csv("told.csv", header = FALSE)[[1]]
+X <- as.matrix(read.csv("X.csv", header = FALSE)); X_test <- as.matrix(read.csv("X_test.csv", header = FALSE))
+fit <- suppressWarnings(MclustSSC(X, ifelse(told < 0, NA, told), modelNames = "EEE", verbose = FALSE))
+found <- do.call(cdens, c(list(data = X_test, logarithm = TRUE), fit[c("modelName", "parameters")]))
+joint <- sweep(found, 2, log(fit$parameters$pro), "+")
+write.table(joint, "joint.csv", row.names = FALSE, col.names = FALSE, sep = ",")
+"""
+
+
+class MclustSSC(NamedTuple):
+    """The semi-supervised normal mixtures of R's mclust, fitted to rows when others are predicted."""
+
+    X: Any
+    told: Any
+
+    def predict_log_proba(self, X: Any) -> Any:
+        with tempfile.TemporaryDirectory() as folder:
+            for name, values in (("X", self.X), ("told", self.told), ("X_test", X)):
+                pd.DataFrame(values).to_csv(Path(folder, f"{name}.csv"), header=False, index=False)
+            subprocess.run(["Rscript", "-e", _R], cwd=folder, check=True, capture_output=True)
+            joint = pd.read_csv(Path(folder, "joint.csv"), header=None).to_numpy()
+        return joint - logsumexp(joint, axis=1, keepdims=True)
 
 
 def fit(method: str, family: str, X: Any, y: Any) -> Any:
@@ -46,6 +78,8 @@ def fit(method: str, family: str, X: Any, y: Any) -> Any:
     if method in (ALONE, TEMPERED):
         calibration = "temperature" if method == TEMPERED else None
         return make(calibration=calibration).fit(X.iloc[known], y[known])
+    if method == MCLUST:
+        return MclustSSC(X, y)
     if method == SELF:
         return SelfTrainingClassifier(make()).fit(X, y)
     weight = "loo" if method == LEARNT else 1.0
@@ -84,14 +118,20 @@ def run(
         for family in ("LDA", "GaussianNB") if numbers else ("MixedNB",):
             for method in METHODS:
                 key = (data.name, family, number, seed, method)
-                if key in done or family not in families or method not in only or (method == SELF and not numbers):
+                if key in done or family not in families or method not in only:
+                    continue
+                if (method in (SELF, MCLUST) and not numbers) or (method == MCLUST and family != "LDA"):
                     continue
                 if time.monotonic() > stop:
                     raise SystemExit(75)
                 start = time.process_time()
                 fitted = fit(method, family, X, told)
                 seconds = time.process_time() - start
-                log_proba = fitted.predict_log_proba(X_test)
+                try:
+                    log_proba = fitted.predict_log_proba(X_test)
+                except (OSError, subprocess.CalledProcessError) as failed:
+                    click.echo(f"{key}: R with mclust is not there, or found no model ({failed})", err=True)
+                    continue
                 gain = fitted.unlabelled_gain() if method in (LEARNT, ALL) else None
                 extra = [gain.weight, gain.calibration.temperature] if gain else [np.nan, np.nan]
                 found = [log_scores(log_proba, y).mean(), hits(log_proba, y).mean(), *extra, seconds]
