@@ -27,7 +27,7 @@ from bayesppl.model.calibration import Calibration
 #: mostly.
 PENALTY_SD = 1.0
 
-# log T lies within these bounds; the penalty alone keeps it far from them
+# log T lies within these bounds; the penalty keeps it far from them, unless rows of enormous weight outweigh it
 _BOUNDS = (-20.0, 20.0)
 
 # A predictive is badly overconfident where its log score is below what it expects by this many standard errors,
@@ -254,6 +254,9 @@ class Scores:
             expected = np.einsum("kn,kn->n", self.normalised(power)[0], self.contrast[0])
             return float(power * (self.row_weights * expected).sum()) - log_t / PENALTY_SD**2
 
+        largest = _BOUNDS[1]
+        if slope(largest) > 0:
+            return float(np.exp(largest))
         return float(np.exp(brentq(slope, *_BOUNDS, xtol=1e-10, rtol=1e-12)))
 
     def normalised(self, powers: Array | float) -> tuple[Array, Array]:

@@ -89,7 +89,7 @@ class Curves(RecodedFirst):
     @property
     def is_mixing(self) -> bool:
         """Whether principal components take the place of columns, so that none of them can be left out alone."""
-        return bool(np.count_nonzero(self.rotation_) > len(self.center_))
+        return len(self.center_) > self.most_columns
 
     def origins(self, names: Sequence[Hashable]) -> list[tuple[Hashable, ...]]:
         """Name the columns that each square or product is made of, where columns are not mixed."""

@@ -20,6 +20,7 @@ from scipy.special import ive
 
 from bayesppl.conjugate.declare import Direct
 from bayesppl.conjugate.weighted_rows import WeightedRows
+from bayesppl.data.arguments import real
 from bayesppl.families.independent_cells import IndependentCells, OfColumn
 from bayesppl.kernels.arrays import Array, Theta
 
@@ -56,8 +57,7 @@ class VonMises(IndependentCells):
     def resolve_prior(self, statistics: WeightedRows) -> Direct:
         import pymc as pm
 
-        if not (np.isfinite(self.period) and self.period > 0):
-            raise ValueError(f"VonMises: period must be positive and finite, found {self.period!r}")
+        real("VonMises: period", self.period, "be positive and finite", lambda period: 0 < period < np.inf)
         declared = self.coefficient
         if declared is None:
             # the concentration that belongs to a mean resultant length (Banerjee et al. 2005, equation 4.4),

@@ -27,6 +27,12 @@ def test_of_many_columns_principal_components_are_squared() -> None:
     np.testing.assert_allclose(np.abs(np.corrcoef(found[:, 0], standard @ directions[0])[0, 1]), 1)
 
 
+def test_two_rows_have_a_single_component() -> None:
+    curves = Curves(Recoding("filled", few="filled"), most_columns=2).fit(X[:2])
+    assert curves.is_mixing
+    assert np.asarray(curves.transform(X[:2]).numeric()).shape == (2, 1 + 1)
+
+
 def test_gaps_and_levels_become_numbers_first() -> None:
     table = pd.DataFrame({"size": [1.0, None, 3.0, 4.0], "kind": ["a", "b", "a", "b"]})
     found = Curves(Recoding("score", "indicators")).fit(table).transform(table)

@@ -506,3 +506,9 @@ def test_of_many_rows_some_are_left_out_each_as_it_is_among_all(monkeypatch):
     expected = temper(density, level, SPECIES[some], ones)
     np.testing.assert_allclose(found["temperature"].sel(model="nb").item(), expected, rtol=1e-8)
     assert clf.stack_.class_count.sum() == len(IRIS)
+
+
+def test_two_rows_of_six_columns_are_fitted():
+    frame = pd.DataFrame(np.random.default_rng(4).normal(size=(2, 5)), columns=list("ABCDE")).assign(F=["x", "z"])
+    proba = bp.AutoClassifier().fit(frame, ["u", "v"]).predict_proba(frame)
+    assert np.isfinite(proba).all()

@@ -208,3 +208,13 @@ def test_sampled_posteriors_have_monte_carlo_errors_of_the_tempered_probabilitie
     same = replace(fitted, calibration=Calibration(1e9, 0.1, 0.0, 0.0))
     assert (predictions.predict_proba_mcse(same, X[:5, :3]) < error + 1e-9).all()
     assert (error > 0).all()
+
+
+@pytest.mark.parametrize("calibration", ["temperature", "weights"])
+def test_rows_of_enormous_weight_have_a_temperature(calibration):
+    rows, labels = load_iris(return_X_y=True)
+    some = np.random.default_rng(6).permutation(150)[:40]
+    clf = bp.GaussianNB(calibration=calibration).fit(rows[some], labels[some], np.full(40, 1e9))
+    proba = clf.predict_proba(rows)
+    assert np.isfinite(proba).all()
+    np.testing.assert_allclose(proba.sum(1), 1)

@@ -51,9 +51,9 @@ def test_simulated_rows_have_the_moments_of_the_family():
         assert abs(np.cos(angles).mean() - mean) < 5 * error
 
 
-@pytest.mark.parametrize("period", [0.0, -24.0, np.nan])
-def test_the_period_is_positive(period):
-    with pytest.raises(ValueError, match="period must be positive"):
+@pytest.mark.parametrize("period", [0.0, -24.0, np.nan, np.inf, "24", None])
+def test_the_period_is_a_positive_number(period):
+    with pytest.raises((TypeError, ValueError), match=r"period must be .*positive and finite, found"):
         bp.GenerativeClassifier(bp.VonMises(period), inference="laplace").fit(ANGLES, Y)
 
 
