@@ -14,9 +14,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from bayesppl.analysis.calibration import drawn_rows, learn, temper
+from bayesppl.analysis.calibration import drawn_rows, temper
 from bayesppl.analysis.leave_one_out import leave_out_each
-from bayesppl.analysis.left_out_joints import density_of
 from bayesppl.analysis.scores import hits, log_scores, weighted_average
 from bayesppl.analysis.stack_weights import stack
 from bayesppl.data.preprocessing import AnyRecoding
@@ -55,7 +54,7 @@ class LeftOut(NamedTuple):
 
 
 def leave_out(
-    name: str, recoding: AnyRecoding, fitted: Fitted, rows: Rows, copies: tuple[int, int] = (1, 1)
+    name: str, recoding: AnyRecoding, fitted: Fitted, rows: Rows, share_of_columns: float = 1.0
 ) -> LeftOut:
     """Predict rows from all others by one model, tempered by how well that goes unless it is calibrated.
 
@@ -63,21 +62,20 @@ def leave_out(
     ----------
     rows : Rows
         Of the fit, recoded.
-    copies : tuple of int
-        How often a row that is left out is seen, and a new one, by columns that may say the same: so high are
-        their temperatures where the labels do not say otherwise.
+    share_of_columns : float
+        Of the columns that a row which is left out has; a new row has all of them, and its temperature is the
+        higher.
     """
     X, some = encoded(fitted.model.family, rows.table), drawn_rows(len(rows), MOST_LEFT_OUT)
     calibration = fitted.calibration
     found = leave_out_each(fitted.posterior, X, rows.codes, rows.weights, calibration=calibration, some=some)
     log_proba = found.log_proba
     if calibration is None:
-        of_left_out, of_new = copies
-        log_weights, weights = found.log_class_weights, np.exp(found.log_class_weights)
-        log_joint = tempered(found.log_joint, weights, of_left_out)
-        calibration = learn(density_of(log_joint, log_weights), log_weights, found.codes, found.weights)
-        log_proba = log_probabilities(tempered(log_joint, weights, calibration.temperature), weights)
-        fitted = replace(fitted, calibration=replace(calibration, temperature=calibration.temperature * of_new))
+        calibration, weights = found.calibration, np.exp(found.log_class_weights)
+        log_proba = log_probabilities(tempered(found.log_joint, weights, calibration.temperature), weights)
+        fitted = replace(
+            fitted, calibration=replace(calibration, temperature=calibration.temperature / share_of_columns)
+        )
     score, error = weighted_average(log_scores(log_proba, found.codes), found.weights)
     return LeftOut(Member(name, recoding, fitted, score, error), log_proba)
 

@@ -95,5 +95,4 @@ def fit_and_leave_out(name: str, recoding: AnyRecoding, clf: Learner, rows: Rows
         return leave_out(name, recoding, fitted, recoded)
     cells = np.where(seen, np.nan, recoded.table.numeric())
     unseen = MatrixTable(recoded.table.names, cells, True, frozenset(recoded.table.names))
-    copies = seen.shape[1] // PARTS, seen.shape[1]
-    return leave_out(name, recoding, fitted, replace(recoded, table=unseen), copies)
+    return leave_out(name, recoding, fitted, replace(recoded, table=unseen), share_of_columns=1 / PARTS)

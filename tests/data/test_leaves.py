@@ -174,15 +174,3 @@ def test_a_tree_that_asks_for_a_missing_cell_says_nothing() -> None:
         asks = model.tree_.feature == np.flatnonzero(order == 6)[0]
         np.testing.assert_array_equal(silent[:, tree], model.decision_path(X) @ asks > 0)
     assert 0.1 < silent.mean() < 0.9
-
-
-def test_where_all_left_out_labels_are_predicted_each_tree_counts_as_one_of_many_that_say_the_same() -> None:
-    x = np.repeat([0.0, 1.0], 30) + np.linspace(0, 0.1, 60)
-    rows = read_all(x[:, None], np.repeat(["a", "b"], 30), None, None)
-    recoding = Leaves(Recoding("score", "code_filled", few="score").fit(rows.table))
-    model = bp.GenerativeClassifier(bp.families.Categorical(bp.Dirichlet(0.1)))
-    found = fit_and_leave_out("leaves", recoding, model, rows)
-    # all 99 trees together are not much surer than one that divides all rows
-    log_odds = np.diff(found.member.log_proba(rows.table))[:, 0]
-    assert (np.abs(log_odds) < 1.2 * np.log((30 + 0.1) / 0.1)).all()
-    assert 80 < found.member.temperature < 130
