@@ -98,12 +98,28 @@ def _parts(values: Any, row_chunks: Sequence[int] | None) -> list[Any]:
 
 
 def open_parquet(path: Any) -> Any:
-    """Open a ``pyarrow.dataset.Dataset`` of a file, a folder or several files."""
+    """Open a ``pyarrow.dataset.Dataset`` of a file, a folder or several files.
+
+    Raises
+    ------
+    ValueError
+        If the files do not have the same columns: the first would decide what is read, and the rest be gaps.
+    """
     try:
         import pyarrow.dataset as ds
     except ImportError:
         raise ImportError("reading Parquet needs pyarrow: pip install 'bayesppl[parquet]'") from None
-    return path if isinstance(path, ds.Dataset) else ds.dataset(path, format="parquet")
+    if isinstance(path, ds.Dataset):
+        return path
+    opened = ds.dataset(path, format="parquet")
+    for file in opened.get_fragments():
+        differing = set(file.physical_schema.names) ^ set(opened.schema.names)
+        if differing:
+            raise ValueError(
+                f"{file.path!r} and the first file do not have the same columns: only one of them has "
+                f"{min(differing)!r}. Give files that do, or a pyarrow.dataset.Dataset with the schema to read"
+            )
+    return opened
 
 
 def scan(dataset: Any, columns: Sequence[str]) -> Iterator[Any]:

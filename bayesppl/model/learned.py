@@ -186,7 +186,7 @@ class Learned:
             new = set(labels) - set(known[dim])
             if new:
                 raise ValueError(
-                    f"this batch holds {min(map(str, new))!r}, a {dim} that the first batch did not show. One fit "
-                    "on all rows would have counted it, so batches can not: declare the levels of the family"
+                    f"this batch holds {min(map(str, new))!r}, which the first batch did not show. One fit on all "
+                    "rows would have counted it, so batches can not: declare the levels of the family"
                 )
         return rows

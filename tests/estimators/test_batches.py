@@ -119,6 +119,19 @@ def test_parquet_with_weights_uses_all_other_columns(files, capsys):
     assert "5000/5000" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("lacking", [0, 1])
+def test_parquet_files_have_the_same_columns(lacking, tmp_path):
+    for i in range(2):
+        columns = {"a": [0.0, 1.0, 5.0, 6.0], "b": [1.0, 2.0, 1.0, 3.0], "label": list("xxyy")}
+        if i == lacking:
+            del columns["b"]
+        pq.write_table(pa.table(columns), tmp_path / f"{i}.parquet")
+    with pytest.raises(ValueError, match=r"1\.parquet' and the first file do not have the same columns: .*'b'"):
+        bp.GaussianNB().fit_parquet(tmp_path, "label")
+    chosen = ds.dataset(tmp_path, schema=pa.schema({"a": pa.float64(), "label": pa.string()}))
+    assert bp.GaussianNB().fit_parquet(chosen, "label").class_count_.tolist() == [4, 4]
+
+
 def test_refusals_of_parquet(files, tmp_path):
     folder, _ = files
     with pytest.raises(ValueError, match="missing column 'colour'"):

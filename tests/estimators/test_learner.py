@@ -338,7 +338,7 @@ def test_fixed_class_weights_leave_no_room_for_a_new_class() -> None:
 def test_a_level_that_only_a_later_batch_shows_must_be_declared(family: Family) -> None:
     X, later = pd.DataFrame({"island": ["a", "b", "a"]}), pd.DataFrame({"island": ["c"]})
     clf = bp.GenerativeClassifier(family).fit(X, [0, 1, 1])
-    with pytest.raises(ValueError, match=r"'island=c', a .*cell that the first batch did not show"):
+    with pytest.raises(ValueError, match="'island=c', which the first batch did not show"):
         clf.partial_fit(later, [0])
     declared = bp.GenerativeClassifier(bp.Categorical(levels=["a", "b", "c"])).fit(X, [0, 1, 1])
     assert declared.partial_fit(later, [0]).class_count_.tolist() == [2.0, 2.0]

@@ -504,5 +504,5 @@ def test_batches_keep_the_tables_of_the_first():
     clf.partial_fit(unlike[:3], y[:3], sample_weight=[0.0, 0.0, 0.0])  # no row at all, whose kinds nothing shows
     assert clf.fitted_.model.family.of_categories.groups == tables == ((0, 2), (1,))
     learned = bp.LocationModel(classes=[0, 1]).partial_fit(X[first], y[first])
-    with pytest.raises(ValueError, match="a categories_cell that the first batch did not show"):
+    with pytest.raises(ValueError, match="which the first batch did not show"):
         learned.partial_fit(X[rest].assign(other="another"), y[rest])
