@@ -17,10 +17,12 @@ from threadpoolctl import threadpool_limits
 
 import bayesppl
 from bayesppl.kernels import compiled
-from benchmarks.cases import Problem, problems, target
-from benchmarks.extras import Extra, extras, first_calls
+from benchmarks.cases import Problem, problems, reason, target
+from benchmarks.extras import Extra, extras
+from benchmarks.first_use import first_use
 from benchmarks.measure import Comparison, compare, repeated, streaming_seconds
-from benchmarks.report import first_table, markdown
+from benchmarks.peers import peers
+from benchmarks.report import first_table, peers_table, steady_table
 
 Operation = tuple[str, Callable[[], Any], Callable[[], Any] | None]
 
@@ -30,55 +32,64 @@ RULES = ("mle", "mean", "predictive")
 
 @click.command()
 @click.option("--quick", is_flag=True, help="Ten times smaller data, fewer repeats; under a minute.")
-@click.option("--only", default="", help="Only problems whose name contains this text.")
-@click.option("--out", type=click.Path(path_type=Path), default=None, help="Folder for results.json and table.md.")
+@click.option("--only", default="", help="Only problems whose name contains this text; no peers.")
+@click.option("--out", type=click.Path(path_type=Path), default=None, help="Folder for results.json and tables.")
 @click.option("--repeats", type=int, default=None, help="Runs of each side; 5 by default, 3 with --quick.")
 @click.option(
     "--no-numba", is_flag=True, help="numpy kernels only, as in a process that has not yet done much work."
 )
 def main(quick: bool, only: str, out: Path | None, repeats: int | None, no_numba: bool) -> None:
-    """Measure bayesppl beside scikit-learn, each on one thread."""
+    """Measure bayesppl beside scikit-learn, each on one thread: first use in a process, then the steady state."""
     # Steady state: a process that has worked through PRICE cells before has its compiled loops, and so has this
     # one.
     compiled.PRICE = compiled.PRICE_IF_LOADED = 1 << 62 if no_numba else 0
     repeats = repeats or (3 if quick else 5)
-    records = []
+    chosen = [problem for problem in problems(quick) if only.lower() in problem.name.lower()]
+    first = []
+    for problem in chosen:
+        if not quick or problem.name.startswith("iris"):
+            first += first_use(problem, 1 if quick else repeats)
+            for record in first[-3:]:
+                _show(record["problem"], f"first {record['operation']}", record["milliseconds"], record["ratio"])
+    records, beside = [], []
     with threadpool_limits(1):
-        for record in all_records(quick, only.lower(), repeats):
-            click.echo(
-                f"{record['problem']:45s} {record['operation']:28s} {record['milliseconds']:9.2f} ms  "
-                f"{record['ratio'] or float('nan'):7.1f}x  {record['peak_mb']:7.1f} MB"
-            )
+        for record in all_records(quick, chosen, only.lower(), repeats):
+            _show(record["problem"], record["operation"], record["milliseconds"], record["ratio"])
             records.append(record)
-    first = [] if only else list(first_calls(1 if quick else 5))
-    for record in first:
-        click.echo(f"{record['who']:45s} {record['what']:28s} {record['milliseconds']:9.2f} ms")
+        for found in () if only else peers(quick, repeats):
+            if isinstance(found, str):
+                click.echo(found)
+            else:
+                _show(*found[:3], found[3] / found[2])
+                beside.append(found)
     versions = {module.__name__: module.__version__ for module in (bayesppl, sklearn, np, scipy)}
     setting = {"python": platform.python_version(), **versions, "quick": quick, "numba": not no_numba}
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        results = {"setting": setting, "results": records, "new_processes": first}
+        results = {"setting": setting, "results": records, "first_use": first, "peers": beside}
         (out / "results.json").write_text(json.dumps(results, indent=1) + "\n")
-        (out / "table.md").write_text(first_table(first) + markdown(setting, records))
+        (out / "first_use.md").write_text(first_table(first))
+        (out / "steady.md").write_text(steady_table(setting, records))
+        (out / "peers.md").write_text(peers_table(beside))
 
 
-def all_records(quick: bool, only: str, repeats: int) -> Iterator[dict[str, Any]]:
-    """Everything whose name contains ``only``, as records."""
-    for problem in problems(quick):
-        if only in problem.name.lower():
-            yield from measure(problem, repeats)
+def _show(problem: str, operation: str, milliseconds: float, ratio: float | None) -> None:
+    shown = "" if ratio is None else f"{ratio:7.1f}x"
+    click.echo(f"{problem:45s} {operation:34s} {milliseconds:9.2f} ms  {shown}")
+
+
+def all_records(quick: bool, chosen: list[Problem], only: str, repeats: int) -> Iterator[dict[str, Any]]:
+    """The steady state of the chosen problems, and further work on those whose name contains ``only``."""
+    for problem in chosen:
+        yield from measure(problem, repeats)
     for extra in extras(quick):
         if only in extra.problem.lower():
-            if extra.missing():
-                click.echo(f"{extra.problem}, {extra.operation}: left out, {extra.missing()}")
-            else:
-                yield measure_extra(extra, repeats)
+            yield measure_extra(extra, repeats)
 
 
 def measure(problem: Problem, repeats: int) -> Iterator[dict[str, Any]]:
     """All operations on one problem, as records."""
     X, y = problem.make()
-    n_bytes = X.data.nbytes + X.indices.nbytes if hasattr(X, "indptr") else X.nbytes
     read = streaming_seconds(X)
     for operation, ours, other in operations(problem, X, y):
         small = X.shape[0] < 1000
@@ -88,10 +99,7 @@ def measure(problem: Problem, repeats: int) -> Iterator[dict[str, Any]]:
             once = compare(ours, other, 60 * repeats)
             found = found._replace(seconds=once.seconds, other_seconds=once.other_seconds)
         aim = target(problem.name, operation)
-        yield record(problem.name, operation, "scikit-learn", found, aim) | {
-            "gb_per_s": n_bytes / found.seconds / 1e9,
-            "reads": found.seconds / read,
-        }
+        yield record(problem.name, operation, "scikit-learn", found, aim) | {"reads": found.seconds / read}
 
 
 def measure_extra(extra: Extra, repeats: int) -> dict[str, Any]:
@@ -106,10 +114,10 @@ def record(problem: str, operation: str, beside: str, found: Comparison, aim: fl
         "beside": beside,
         "milliseconds": 1e3 * found.seconds,
         "ratio": found.ratio,
+        "why": reason(problem, operation),
         "target": aim,
         "peak_mb": found.peak_mb,
         "other_peak_mb": found.other_peak_mb,
-        "gb_per_s": None,
         "reads": None,
     }
 

@@ -1,0 +1,115 @@
+"""Time work on two threads beside one, and a fit on 1, 2 and 4 processes: ``python -m benchmarks.threads``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+import bayesppl as bp
+from benchmarks.cases import real
+from benchmarks.measure import Call
+
+N_ROWS = 400_000
+
+
+def works(n_rows: int) -> Iterator[tuple[str, Callable[[int], Call]]]:
+    """Yield what is timed, as functions of the number of threads."""
+    X, y = real(n_rows, 20, 3)
+    for name, make in {
+        "Gaussian diagonal": bp.GaussianNB,
+        "QDA": bp.QuadraticDiscriminantAnalysis,
+        "LDA": bp.LinearDiscriminantAnalysis,
+    }.items():
+        yield f"{name}, fit", lambda n, make=make: partial(make(n_jobs=n).fit, X, y)
+        yield f"{name}, predict_proba", lambda n, make=make: partial(make(n_jobs=n).fit(X, y).predict_proba, X)
+        yield f"{name}, loo", lambda n, make=make: make(n_jobs=n).fit(X, y).loo
+    few = X[: n_rows // 100]
+
+    def interval(n: int) -> Call:
+        return partial(bp.GaussianNB(n_jobs=n).fit(X, y).predict_proba_interval, few, random_state=0)
+
+    def gibbs(n: int) -> Call:
+        inference = bp.Gibbs(chains=1, draws=10, tune=2, random_state=0)
+        clf = bp.QuadraticDiscriminantAnalysis(n_jobs=n, unlabelled="learn", inference=inference)
+        return partial(clf.fit, X[::4], np.where(np.arange(n_rows) % 8, np.nan, y)[::4])
+
+    yield "Gaussian diagonal, intervals of 1,000 draws for each hundredth row", interval
+    yield "QDA, 12 sweeps of Gibbs sampling over each fourth row, half of the labels unknown", gibbs
+
+
+def ratio(make: Callable[[int], Call], repeats: int) -> tuple[float, float]:
+    """Seconds of the wall clock on one thread, and how many times faster two are: sums of runs in turn."""
+    calls = [make(1), make(2)]
+    seconds = np.zeros(2)
+    for run in range(repeats + 1):
+        for i, call in enumerate(calls):
+            start = time.perf_counter()
+            call()
+            seconds[i] += (time.perf_counter() - start) * (run > 0)  # the first is for warming up
+    return seconds[0] / repeats, seconds[0] / seconds[1]
+
+
+def processes(n_rows: int, repeats: int) -> Iterator[tuple[int, float]]:
+    """Yield numbers of dask workers, and the least seconds of a fit of twenty partitions that they hold."""
+    import dask.array as da
+    import distributed
+
+    rng = da.random.default_rng(0)
+    X = rng.standard_normal((n_rows, 20), chunks=(n_rows // 20, 20))
+    y = rng.integers(0, 3, n_rows, chunks=n_rows // 20)
+    for n in (1, 2, 4):
+        with (
+            distributed.LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=None) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            held = client.persist([X, y])
+            distributed.wait(held)
+            seconds = []
+            for _ in range(repeats + 1):
+                start = time.perf_counter()
+                bp.QuadraticDiscriminantAnalysis(classes=[0, 1, 2]).fit(*held)
+                seconds.append(time.perf_counter() - start)
+            yield n, min(seconds[1:])
+
+
+@click.command()
+@click.option("--rows", default=N_ROWS, show_default=True)
+@click.option("--repeats", default=10, show_default=True)
+@click.option("--only", default="", help="Only work whose name contains this text; no processes.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=None, help="Folder for threads.md and processes.md."
+)
+def main(rows: int, repeats: int, only: str, out: Path | None) -> None:
+    """Print seconds of the wall clock: idle cores are needed."""
+    tables: dict[str, list[tuple[Any, ...]]] = {
+        "threads": [("work", "one thread, ms", "two threads, times faster")]
+    }
+    with threadpool_limits(1):
+        for name, make in works(rows):
+            if only.lower() in name.lower():
+                seconds, faster = ratio(make, repeats)
+                tables["threads"].append((name, f"{1e3 * seconds:.0f}", f"{faster:.2f}"))
+                click.echo(" | ".join(tables["threads"][-1]))
+    if not only:
+        tables["processes"] = [
+            ("processes", "seconds"),
+            *((n, f"{s:.2f}") for n, s in processes(10 * rows, repeats)),
+        ]
+        click.echo(tables["processes"])
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        for name, (header, *lines) in tables.items():
+            rule = ["---", *["---:"] * (len(header) - 1)]
+            shown = [f"| {' | '.join(map(str, cells))} |" for cells in (header, rule, *lines)]
+            (out / f"{name}.md").write_text("\n".join(shown) + "\n")
+
+
+if __name__ == "__main__":
+    main()
