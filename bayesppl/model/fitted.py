@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -170,10 +171,9 @@ class Fitted:
         ranges = table.extent.ranges(len(weights))
         if len(ranges) <= 1:
             return score(table)
-        first, *others = ranges
-        values = work(first)
-        out = np.empty((*values.shape[1:], len(table)), dtype=values.dtype).T  # as ``values`` lies
-        out[first] = values
-        for rows, part in zip(others, in_order(work, others, n_jobs), strict=True):
+        parts = in_order(work, ranges, n_jobs)
+        first = next(parts)
+        out = np.empty((*first.shape[1:], len(table)), dtype=first.dtype).T  # as ``first`` lies
+        for rows, part in zip(ranges, chain([first], parts), strict=True):
             out[rows] = part
         return out
