@@ -157,6 +157,7 @@ TARGETS = [
 REASONS = [
     Reason("", "first use, import", "modules of our own beside `sklearn.base`, which both load"),
     Reason("LDA", "predict_proba, predictive", "needs the quadratic form beside the linear scores"),
+    Reason("LDA", "predict_proba", "one matrix product, as in scikit-learn"),
     Reason("LDA", "first use, predict", "needs the quadratic form beside the linear scores"),
     Reason("Multinomial CSR", "predict_proba, predictive", "a Dirichlet–multinomial, not a plug-in"),
     Reason("Multinomial CSR", "first use, predict", "a Dirichlet–multinomial, not a plug-in"),

@@ -1,4 +1,4 @@
-"""Time work on two threads beside one, and a fit on 1, 2 and 4 processes: ``python -m benchmarks.threads``."""
+"""Time work on two threads beside one: ``python -m benchmarks.threads``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
@@ -56,59 +55,23 @@ def ratio(make: Callable[[int], Call], repeats: int) -> tuple[float, float]:
     return seconds[0] / repeats, seconds[0] / seconds[1]
 
 
-def processes(n_rows: int, repeats: int) -> Iterator[tuple[int, float]]:
-    """Yield numbers of dask workers, and the least seconds of a fit of twenty partitions that they hold."""
-    import dask.array as da
-    import distributed
-
-    rng = da.random.default_rng(0)
-    X = rng.standard_normal((n_rows, 20), chunks=(n_rows // 20, 20))
-    y = rng.integers(0, 3, n_rows, chunks=n_rows // 20)
-    for n in (1, 2, 4):
-        with (
-            distributed.LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=None) as cluster,
-            distributed.Client(cluster) as client,
-        ):
-            held = client.persist([X, y])
-            distributed.wait(held)
-            seconds = []
-            for _ in range(repeats + 1):
-                start = time.perf_counter()
-                bp.QuadraticDiscriminantAnalysis(classes=[0, 1, 2]).fit(*held)
-                seconds.append(time.perf_counter() - start)
-            yield n, min(seconds[1:])
-
-
 @click.command()
 @click.option("--rows", default=N_ROWS, show_default=True)
 @click.option("--repeats", default=10, show_default=True)
-@click.option("--only", default="", help="Only work whose name contains this text; no processes.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), default=None, help="Folder for threads.md and processes.md."
-)
+@click.option("--only", default="", help="Only work whose name contains this text.")
+@click.option("--out", type=click.Path(path_type=Path), default=None, help="Folder for threads.md.")
 def main(rows: int, repeats: int, only: str, out: Path | None) -> None:
     """Print seconds of the wall clock: idle cores are needed."""
-    tables: dict[str, list[tuple[Any, ...]]] = {
-        "threads": [("work", "one thread, ms", "two threads, times faster")]
-    }
+    table = "| work | one thread, ms | two threads, times faster |\n|---|---:|---:|\n"
     with threadpool_limits(1):
         for name, make in works(rows):
             if only.lower() in name.lower():
                 seconds, faster = ratio(make, repeats)
-                tables["threads"].append((name, f"{1e3 * seconds:.0f}", f"{faster:.2f}"))
-                click.echo(" | ".join(tables["threads"][-1]))
-    if not only:
-        tables["processes"] = [
-            ("processes", "seconds"),
-            *((n, f"{s:.2f}") for n, s in processes(10 * rows, repeats)),
-        ]
-        click.echo(tables["processes"])
+                table += f"| {name} | {1e3 * seconds:.0f} | {faster:.2f} |\n"
+                click.echo(table.splitlines()[-1])
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        for name, (header, *lines) in tables.items():
-            rule = ["---", *["---:"] * (len(header) - 1)]
-            shown = [f"| {' | '.join(map(str, cells))} |" for cells in (header, rule, *lines)]
-            (out / f"{name}.md").write_text("\n".join(shown) + "\n")
+        (out / "threads.md").write_text(table)
 
 
 if __name__ == "__main__":

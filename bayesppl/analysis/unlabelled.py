@@ -36,6 +36,7 @@ from bayesppl.inference.em import EM
 from bayesppl.inference.missing_labels import MISSINGNESS
 from bayesppl.inference.unknown_classes import incomplete
 from bayesppl.kernels.arrays import Array, logarithm
+from bayesppl.kernels.ranges import in_order
 from bayesppl.model.calibration import Calibration
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.fitted import Fitted
@@ -90,7 +91,7 @@ def weigh(
     rows = replace(rows.counted(), partly=partly)
     weights = np.asarray(WEIGHTS if weight is None else (0.0, weight))
     groups = _groups(len(rows), _GROUPS if weight is None else _FEW_GROUPS)
-    left_out = (_left_out(model, known, rows, choice, groups) for choice in weights.tolist())
+    left_out = in_order(lambda choice: _left_out(model, known, rows, choice, groups), weights.tolist(), None)
     scored = [_scored(rows, *joints, tempered=tempered) for joints in left_out]
     gains = [UnlabelledGain.of(weights, scored, rows.weights, at) for at in range(len(weights))]
     best = max(gains, key=lambda gain: gain.gain - gain.standard_error)

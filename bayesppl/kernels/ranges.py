@@ -43,8 +43,8 @@ class Extent(NamedTuple):
         return row_ranges(self.n_rows, max(self.cells_per_row, least_cells), least_rows=self.least_rows)
 
 
-def in_order[T](work: Callable[[slice], T], ranges: Sequence[slice], n_jobs: int | None) -> Iterator[T]:
-    """Yield results of ``work`` on every range, in order.
+def in_order[S, T](work: Callable[[S], T], ranges: Sequence[S], n_jobs: int | None) -> Iterator[T]:
+    """Yield results of ``work`` on every range, or whatever else the work is divided into, in order.
 
     Parameters
     ----------
