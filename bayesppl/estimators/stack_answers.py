@@ -48,7 +48,7 @@ _UNANSWERED = {
         _SEVERAL,
     ),
     "tune_prior": "its members have a prior each; pass tuned estimators as candidates={...}",
-    **dict.fromkeys(("partial_fit", "forget", "merge", "discount", "certificate"), _ALL_ROWS),
+    **dict.fromkeys(("partial_fit", "fit_parquet", "forget", "merge", "discount", "certificate"), _ALL_ROWS),
     **dict.fromkeys(
         ("predict_set", "value_of_labels"),
         "its models were chosen and weighed by the labels of the fit, and would be anew with every row; fit one "

@@ -10,7 +10,7 @@ from scipy.special import softmax
 from sklearn.base import clone
 
 from bayesppl.analysis.evidence import prior_depends_on_data
-from bayesppl.analysis.parameters import coord
+from bayesppl.analysis.parameters import coord, row_names
 from bayesppl.analysis.scores import standard_error_of_sum
 from bayesppl.data.arguments import by_name
 from bayesppl.errors import ImproperError, UndefinedEstimateError
@@ -217,7 +217,7 @@ def credal_proba(
     -------
     xarray.Dataset
         ``lower``, ``upper`` and the Boolean ``credal`` (whether the class belongs to the answer), each (row,
-        class), and ``is_determinate`` (row).
+        class), and ``is_determinate`` (row); rows are named by the index of a data frame.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def credal_proba(
     import xarray as xr
 
     fitted = list(_fitted(_named(models), X, y, sample_weight).values())
-    probabilities = np.stack([clf.probabilities(X_new) for clf in fitted])
+    probabilities = np.stack([clf.predict_proba(X_new) for clf in fitted])
     dominates = (probabilities[..., :, None] > probabilities[..., None, :]).all(0)  # (row, winner, loser)
     credal = ~dominates.any(1)
     both = ("row", "class")
@@ -241,6 +241,6 @@ def credal_proba(
             "credal": (both, credal),
             "is_determinate": ("row", credal.sum(1) == 1),
         },
-        coords={"row": np.arange(len(credal)), "class": coord(fitted[0].classes_.tolist())},
+        coords={"row": row_names(X_new, len(credal)), "class": coord(fitted[0].classes_.tolist())},
         attrs={"priors": len(fitted)},
     )

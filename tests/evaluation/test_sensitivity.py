@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.naive_bayes import GaussianNB
 
 import bayesppl as bp
+from bayesppl.datasets import load
 
 IRIS = load_iris(return_X_y=True)
 
@@ -38,6 +40,15 @@ def test_credal_classes_by_enumeration():
     np.testing.assert_array_equal(found["upper"], np.max(each, axis=0))
     winners = np.stack([p.argmax(1) for p in each])
     np.testing.assert_array_equal(found["is_determinate"], (winners == winners[0]).all(0))
+
+
+def test_rows_are_named_by_the_index_and_any_classifier_takes_part():
+    X, y = load("iris")
+    models = {"ours": bp.GaussianNB(), "theirs": GaussianNB()}
+    found = bp.credal_proba(models, X[::2], y[::2], X[100:103])
+    assert found["row"].values.tolist() == [100, 101, 102]
+    each = [clf.fit(X[::2], y[::2]).predict_proba(X[100:103]) for clf in models.values()]
+    np.testing.assert_array_equal(found["lower"], np.minimum(*each))
 
 
 def test_models_of_other_classes_are_refused():
