@@ -408,8 +408,8 @@ def test_notebooks_show_the_summary_and_the_candidates(fitted: bp.AutoClassifier
 @pytest.mark.parametrize(
     "name",
     [
-        *("log_evidence", "partial_fit", "fit_parquet", "novelty", "to_pymc", "log_density", "impute", "expected_error_rate"),
-        *("diagnostics", "averaged_proba", "predict_proba_mcse", "provenance"),
+        *("log_evidence", "partial_fit", "novelty", "to_pymc", "log_density", "impute", "expected_error_rate"),
+        *("fit_parquet", "diagnostics", "averaged_proba", "predict_proba_mcse", "provenance"),
     ],
 )
 def test_what_is_not_defined_says_why(name: str, fitted: bp.AutoClassifier) -> None:
