@@ -237,50 +237,6 @@ def test_a_run_of_the_command_line_is_recorded_as_it_was_typed(tmp_path, capsys,
     assert bp.GaussianNB().fit(X, Y).provenance()["command"] != typed
 
 
-class TestVerify:
-    @pytest.fixture
-    def report(self, run, tmp_path):
-        flowers = pd.DataFrame(X, columns=list("abcd")).assign(kind=np.array(["u", "v", "w"])[Y])
-        flowers.to_csv(tmp_path / "some flowers.csv", index=False)
-        arguments = "--target", "kind", "--model", "lda", "--draws", "16", "--seed", "3", "--out", tmp_path / "out"
-        status, out, err = run("compare", tmp_path / "some flowers.csv", *arguments, "--json")
-        assert (status, err) == (0, "")
-        (tmp_path / "report.json").write_text(out)
-        return tmp_path / "report.json"
-
-    def test_a_comparison_run_again_is_the_same_and_writes_nothing(self, run, report, tmp_path):
-        for file in (tmp_path / "out").iterdir():
-            file.unlink()
-        status, out, _ = run("reproduce", "--verify", report)
-        assert (status, out) == (0, f"{report}: nothing differs\n")
-        assert not list((tmp_path / "out").iterdir())
-
-    def test_one_changed_number_and_one_changed_row_are_found(self, run, report, tmp_path):
-        written = json.loads(report.read_text())
-        written["scores"]["map"]["accuracy"]["value"] += 1e-6
-        report.write_text(json.dumps(written))
-        status, out, _ = run("reproduce", "--verify", report)
-        assert status == 1
-        assert [line.split(":")[0] for line in out.splitlines()] == ["scores.map.accuracy.value"]
-        data = tmp_path / "some flowers.csv"
-        data.write_text(data.read_text().replace("5.1,3.5", "5.2,3.5", 1))
-        status, out, _ = run("reproduce", "--verify", report)
-        assert status == 1
-        assert "provenance.data_hash: was " in out or "parameters" in out
-
-    def test_a_report_that_cannot_be_run_again_is_refused(self, run, report):
-        written = json.loads(report.read_text())
-        written["provenance"]["command"] = "rm -r somewhere"
-        report.write_text(json.dumps(written))
-        status, _, err = run("reproduce", "--verify", report)
-        assert status == 2
-        assert "made by 'rm -r somewhere', and only those of 'bayesppl compare" in err
-        report.write_text("no JSON")
-        status, _, err = run("reproduce", "--verify", report)
-        assert status == 2
-        assert "is not a report in JSON" in err
-
-
 class TestRepr:
     def test_a_tuned_classifier_is_printed_in_a_few_short_lines(self):
         prior = bp.NormalInverseWishart(X.mean(0), 1.0, 6.0, np.cov(X.T))
