@@ -83,9 +83,9 @@ def _all_known(fitted: Fitted) -> Posterior:
     n_rows = fitted.posterior.record.get("rows_partly_known", 0)
     if n_rows:
         raise NotConjugateError(
-            f"there is no evidence in closed form: {n_rows} rows of the fit are only partly known, by their "
-            "label, their cells or their component. Compare such fits by rows that they have not seen; where "
-            "labels are missing, unlabelled='drop' fits the rows that have one"
+            f"there is no evidence in closed form: {n_rows} rows of the fit are only partly known: their label, "
+            "cells, component in a mixture or weight in a t density is not. Compare such fits by rows that they "
+            "have not seen; where labels are missing, unlabelled='drop' fits the rows that have one"
         )
     return fitted.posterior
 

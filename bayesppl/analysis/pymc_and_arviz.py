@@ -60,9 +60,9 @@ def to_pymc(fitted: Fitted, likelihood: Likelihood = "rows") -> Any:
     n_partly = posterior.record.get("rows_partly_known", 0)
     if n_partly:
         raise ValueError(
-            f"{n_partly} rows of the fit are known only in part, and the model in PyMC would leave them out. Fit "
-            "the complete rows that have a label, with unlabelled='drop'; or write the model, with what is not "
-            "known of the rows, and pass it to bayesppl.from_pymc"
+            f"{n_partly} rows of the fit are known only in part, and the model in PyMC would leave them out. "
+            "Where labels or cells are missing, fit the other rows, with unlabelled='drop'; or write the model, "
+            "with what is not known of the rows, and pass it to bayesppl.from_pymc"
         )
     rows = training_rows(fitted) if likelihood == "rows" else None
     return build(

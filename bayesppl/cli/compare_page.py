@@ -77,7 +77,7 @@ def sections_of(
     records : sequence of dict
         Of the stack and its models, on the rows held out.
     taken : mapping of column to words
-        What every column was taken for, or why it was left out; others do not vary.
+        What every column was taken for, or why it was left out; others do not vary, or all their texts differ.
     test : Rows
         Held out.
     remarks : sequence of str
@@ -91,8 +91,14 @@ def sections_of(
         {"class": str(label), "rows to learn from": f"{count:g}"}
         for label, count in zip(stack.classes.tolist(), stack.class_count.tolist(), strict=True)
     ]
+    varies = {str(name) for name in test.X.columns if test.X[name].nunique() > 1}
     columns = [
-        {"column": name, "taken for": taken.get(name, "left out: it does not vary")}
+        {
+            "column": name,
+            "taken for": taken.get(
+                name, f"left out: {'no two cells agree' if name in varies else 'it does not vary'}"
+            ),
+        }
         for name in dict.fromkeys([*map(str, test.X.columns), *taken])
     ]
     yield "The data", [_text(f"{stack.facts[0]}."), _table(counts), _table(columns)]

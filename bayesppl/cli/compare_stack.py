@@ -59,7 +59,7 @@ def report(classifier: AutoClassifier, records: list[Record], columns: Table | s
 
 
 def taken_for(X: Any) -> dict[str, str]:
-    """Find what every column is to the models of the stack; constant ones are left out."""
+    """Find what every column is to the models; those that are constant, or differ in every row, are left out."""
     return {
         str(column.name): ("number or levels" if column.levels else "number") if column.is_number else "levels"
         for column in read_columns(as_table(X))

@@ -75,7 +75,9 @@ FAST_PATHS: Mapping[tuple[type, type], FastPath] = {
     ),
     (NormalInverseWishart, heavy_tails.TailedRows): FastPath(heavy_tails.log_predictive, lambda *_: None),
     (SparseMeans, NumberRows): FastPath(
-        independent_normals.log_sparse_predictive, independent_normals.leave_one_out_sparse
+        independent_normals.log_sparse_predictive,
+        independent_normals.leave_one_out_sparse,
+        independent_normals.sparse_averaged,
     ),
     (NormalMeans, NumberRows): FastPath(independent_normals.log_normal_predictive, lambda *_: None),
     (NormalMeanVectors, NumberRows): FastPath(correlated_normals.log_normal_predictive, lambda *_: None),

@@ -201,7 +201,12 @@ def _cells_without(
 
 def log_sparse_predictive(posterior: SparseMeans) -> LogDensity:
     """Return log p(x | y = k, data), averaged over which columns depend on the class."""
-    return inclusion_averaged(posterior.inner, posterior.common, posterior.log_odds)
+    return sparse_averaged(posterior, posterior, posterior.log_odds)
+
+
+def sparse_averaged(posterior: SparseMeans, common: SparseMeans, log_odds: Array) -> LogDensity:
+    """Average over which columns depend on the class, by these log odds in place of those that were learned."""
+    return inclusion_averaged(posterior.inner, posterior.common, log_odds)
 
 
 def leave_one_out_sparse(

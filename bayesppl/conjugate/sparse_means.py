@@ -81,9 +81,14 @@ class SparseMeans(Conjugate):
         return replace_unchecked(self, inner=self.inner.select_classes(classes), common=common, are_apart=True)
 
     def update(self, statistics: Moments) -> Self:
-        of_all, (own, alike) = self._of_all(statistics), self._increments(statistics)
-        inner, common = self.inner.update(statistics), self.common.update(of_all)
-        return replace_unchecked(self, inner=inner, common=common, log_odds=self.log_odds + own - alike)
+        inner, common = self.inner.update(statistics), self.common.update(self._of_all(statistics))
+        log_odds = self.log_odds + self.log_bayes_factor(statistics)
+        return replace_unchecked(self, inner=inner, common=common, log_odds=log_odds)
+
+    def log_bayes_factor(self, statistics: Moments) -> Array:
+        """Log Bayes factor of "the column depends on the class": (n_features,)."""
+        own, alike = self._increments(statistics)
+        return own - alike
 
     def log_increment(self, statistics: Moments) -> Array:
         own, alike = self._increments(statistics)

@@ -19,6 +19,7 @@ from bayesppl.conjugate import closed_forms as of_pairs
 from bayesppl.conjugate.conjugate import ShapeError
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
+from bayesppl.conjugate.sparse_means import SparseMeans
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.table import Table
 from bayesppl.errors import ImproperError, NotConjugateError
@@ -192,6 +193,8 @@ def _log_bayes_factor(family: ConjugateFamily, prior: Any, common: Any, statisti
     _log_evidence(family, prior, statistics)  # refuses a prior under which there is none
     if family.has_fixed_margins:
         return np.asarray(prior.log_association(statistics))
+    if isinstance(prior, SparseMeans):  # which has both
+        return prior.log_bayes_factor(statistics)
     of_classes, of_all = _log_increment(prior, statistics), common.log_increment(statistics.pooled())
     return _over_classes(prior, of_classes) - _over_classes(common, of_all)
 

@@ -128,3 +128,25 @@ def test_a_fit_is_saved_and_what_has_no_density_refuses(few: tuple, tmp_path: Pa
         clf.to_pymc()
     with pytest.raises(ValueError, match="'sparse' is not known"):
         bp.GenerativeClassifier(bp.Gaussian("diag", "sparse")).fit(X, few[2])
+
+
+def test_the_relevance_of_a_column_is_the_ratio_of_its_two_t_densities() -> None:
+    X, y = wide(3, n_columns=60, n_relevant=5)
+    clf = bp.GenerativeClassifier(SPARSE).fit(X, y)
+    found = clf.feature_relevance()["log_bayes_factor"].values
+    prior = clf.posterior_.prior.parts["features"].inner
+    for place in (0, 30):
+        a, b, m, kappa = prior.a[place], prior.b[place], prior.location[0, place], prior.kappa[0, place]
+        varies, alike = (
+            multivariate_t.logpdf(X[:, place], np.full(len(y), m), b / a * (np.eye(len(y)) + tied), df=2 * a)
+            for tied in ((y[:, None] == y) / kappa, 1 / (2 * kappa))
+        )
+        assert found[place] == pytest.approx(varies - alike, abs=1e-9)
+    assert found[5:].mean() < 0
+
+
+def test_an_average_by_the_odds_that_were_learned_is_the_prediction() -> None:
+    X, y = wide(4, n_columns=60, n_relevant=5)
+    clf = bp.GenerativeClassifier(SPARSE).fit(X[:20], y[:20])
+    learned = expit(clf.posterior_.prior.parts["features"].log_odds[0])
+    np.testing.assert_allclose(clf.averaged_proba(X[20:], learned), clf.predict_proba(X[20:]), atol=1e-10)
