@@ -92,11 +92,11 @@ def all_orders(n: int) -> Steps:
 def in_orders(orders: Sequence[Array]) -> Steps:
     """A few orders of the units, averaged; an order and the next one, its reverse, are a lot."""
     n = len(orders[0])
-    ways = np.array([[np.isin(np.arange(n), order[:m]) for m in range(n + 1)] for order in orders])
-    sets, places = np.unique(ways.reshape(-1, n), axis=0, return_inverse=True)
+    ways = (np.argsort(orders, axis=1)[:, None] < np.arange(n + 1)[:, None]).reshape(-1, n)
+    _, first, places = np.unique(np.packbits(ways, axis=1), axis=0, return_index=True, return_inverse=True)
     places = places.reshape(len(orders), n + 1)
     return Steps(
-        sets,
+        ways[first],
         places[:, :-1].ravel(),
         places[:, 1:].ravel(),
         np.concatenate(orders),
