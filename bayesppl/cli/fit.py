@@ -28,6 +28,7 @@ from bayesppl.cli.options import (
     slow_step,
 )
 from bayesppl.cli.terminal import WIDTH, say, status, warn
+from bayesppl.data.names import listed
 from bayesppl.errors import RowError
 
 if TYPE_CHECKING:
@@ -129,6 +130,8 @@ def fit(
     classifier.save(path)
     n_columns, n_classes = len(classifier.feature_names_in_), len(classifier.classes_)
     say(f"fitted {model} to {n_rows} rows, {n_columns} columns, {n_classes} classes; wrote {path}")
+    if model != AUTO and classifier.fitted_.unlabelled is not None:
+        say(f"rows without a label: {classifier.fitted_.unlabelled}")
 
 
 def _fit_sums(classifier: Any, source: Source) -> int:
@@ -185,7 +188,7 @@ def verify(model: Path, data: Path, target: str, dialect: Dialect) -> None:
 
     DATA holds the rows that remain, all of them and no others. The sums of the model are compared with theirs:
     part by part they are equal to the last bit, or equal within the bound that is stated, or they differ. The exit
-    status is 1 if any differs.
+    status is 1 if any differs, and standard error says which.
     """
     from bayesppl.analysis.certificate import DIFFERS
     from bayesppl.cli.report import to_json
@@ -203,4 +206,6 @@ def verify(model: Path, data: Path, target: str, dialect: Dialect) -> None:
     rows = source.rows()
     stated = classifier.certificate(rows.X, rows.y)
     click.echo(to_json(stated))
-    raise SystemExit(1 if DIFFERS in stated["verified"].values() else 0)
+    differing = [part for part, found in stated["verified"].items() if found == DIFFERS]
+    click.echo(f"not verified; what differs: {listed(differing)}" if differing else "verified", err=True)
+    raise SystemExit(1 if differing else 0)

@@ -197,13 +197,14 @@ def test_the_command_verifies_by_a_file(run, tmp_path):
     for name, rows in {"rest": frame[20:], "all": frame}.items():
         rows.assign(number=range(len(rows))).to_csv(tmp_path / f"{name}.csv", index=False)
     status, out, err = run("verify", tmp_path / "m.npz", tmp_path / "rest.csv", "--target", "kind")
-    assert status == 0, err
+    assert (status, err) == (0, "verified\n")
     verified = json.loads(out)["verified"]
     assert verified.pop("posterior") == "follows from the sums"
     assert set(verified.values()) <= {"equal to the last bit", "equal within the bound"}
-    status, out, _ = run("verify", tmp_path / "m.npz", tmp_path / "all.csv", "--target", "kind")
+    status, out, err = run("verify", tmp_path / "m.npz", tmp_path / "all.csv", "--target", "kind")
     assert status == 1
     assert "differs" in json.loads(out)["verified"].values()
+    assert err.startswith("not verified; what differs: 'class_weights', ")
     bp.AutoClassifier().fit(X[:, :2], Y).save(tmp_path / "auto.npz")
     status, _, err = run("verify", tmp_path / "auto.npz", tmp_path / "rest.csv", "--target", "kind")
     assert status == 2

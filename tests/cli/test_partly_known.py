@@ -34,6 +34,7 @@ def test_rows_without_a_label_are_learned_from(run, flowers, inference):
     status, out, _ = run(*arguments, "--save", model)
     assert status == 0
     assert "150 rows, 4 columns, 3 classes" in out
+    assert "rows without a label: weight" in out
     X = table.drop(columns="kind")
     expected = bp.LinearDiscriminantAnalysis(unlabelled="learn", inference=inference).fit(X, table["kind"])
     found = bp.load(model)
