@@ -16,7 +16,7 @@ def run(*arguments):
 
 def test_a_quick_run_replaces_tables_and_no_word(tmp_path):
     shutil.copy(PAGE, tmp_path)
-    run("benchmarks", "--quick", "--no-numba", "--only", "iris, LDA", "--out", tmp_path / "found")
+    run("benchmarks", "--quick", "--no-numba", "--repeats", 1, "--only", "iris, LDA", "--out", tmp_path / "found")
     run("benchmarks.page", tmp_path / "found", tmp_path)
     page = (tmp_path / PAGE.name).read_text(encoding="utf-8")
     assert re.search(r"<!-- table steady -->\n\n\| problem .*\n.*\n\| iris, LDA \| fit \|", page)

@@ -56,13 +56,13 @@ GAPS = NUMBERS.mask(RNG.random((20, 3)) < 0.2)
     ("family", "table"),
     [
         (bp.Gaussian("diag"), GAPS),
-        (bp.Gaussian("spherical"), NUMBERS),
-        (bp.Gaussian("full"), NUMBERS),
-        (bp.Gaussian("tied"), NUMBERS),
+        pytest.param(bp.Gaussian("spherical"), NUMBERS, marks=pytest.mark.slow),
+        pytest.param(bp.Gaussian("full"), NUMBERS, marks=pytest.mark.slow),
+        pytest.param(bp.Gaussian("tied"), NUMBERS, marks=pytest.mark.slow),
         (bp.families.LogNormal("tied"), NUMBERS),
-        (bp.Poisson(), COUNTS),
+        pytest.param(bp.Poisson(), COUNTS, marks=pytest.mark.slow),
         (bp.Multinomial(), COUNTS),
-        (bp.Categorical(), LEVELS),
+        pytest.param(bp.Categorical(), LEVELS, marks=pytest.mark.slow),
         (
             bp.Product({"numbers": (list("abc"), bp.Gaussian("full")), "levels": (list("de"), bp.Categorical())}),
             pd.concat([NUMBERS, LEVELS], axis=1),

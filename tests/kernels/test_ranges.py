@@ -38,8 +38,8 @@ def numbers(clf, X):
         clf.predict_log_proba(X, rule="mean"),
         clf.predict(X),
         clf.loo().log_proba,
-        clf.predict_proba_interval(X[:1000], draws=1000, random_state=0).to_array(),
-        clf.uncertainty(X[:1000], draws=1000, random_state=0).to_array(),
+        clf.predict_proba_interval(X[:1000], draws=400, random_state=0).to_array(),
+        clf.uncertainty(X[:1000], draws=400, random_state=0).to_array(),
     ]
 
 
