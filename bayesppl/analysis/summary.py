@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -118,10 +118,14 @@ def summary(fitted: Fitted, prob: float = PROB, random_state: int | None = 0) ->
     """
     counts = fitted.learned.class_count
     names = list(fitted.columns.names)
-    labels = [f"{label!r} ({n:g})" for label, n in zip(fitted.classes.tolist(), counts.tolist(), strict=True)]
+    labels = [
+        f"{label!r} ({n:g})" if counts.any() else repr(label)
+        for label, n in zip(fitted.classes.tolist(), counts.tolist(), strict=True)
+    ]
     more = f", … ({len(labels)} in all)" if len(labels) > 8 else ""
+    record = {} if fitted.inferred is None else fitted.posterior.record
     facts = {
-        "fit": f"{counts.sum():g} rows, {len(names)} columns: {listed(names)}",
+        "fit": ", ".join(_rows(float(counts.sum()), names, record)),
         "classes": ", ".join(labels[:8]) + more,
     }
     if fitted.search is not None:
@@ -134,9 +138,7 @@ def summary(fitted: Fitted, prob: float = PROB, random_state: int | None = 0) ->
         facts["calibration"] = str(fitted.calibration)
     if fitted.inferred is None:
         return Summary({**facts, "posterior": f"not determined yet: {fitted.undetermined}"})
-    posterior, record = fitted.posterior, fitted.posterior.record
-    if "rows_partly_known" in record:
-        facts["fit"] += f", and {record['rows_partly_known']} rows partly known"
+    posterior = fitted.posterior
     kind = record.get("sampler") or record.get("approximation") or record.get("inference")
     known = record.get("approximation", "closed form") if posterior.is_exact else f"draws, {kind}"
     facts |= {
@@ -147,6 +149,16 @@ def summary(fitted: Fitted, prob: float = PROB, random_state: int | None = 0) ->
     columns, rows = _table(fitted, prob, random_state)
     theta = posterior.mean()
     return Summary(facts, columns, rows, sum(theta[name].size for name in fitted.model.dims))
+
+
+def _rows(known: float, names: Sequence[Hashable], record: Mapping[str, Any]) -> Iterator[str]:
+    """How many rows are known, wholly and partly, by which columns, and by whose labels."""
+    partly = f"{record['rows_partly_known']} rows partly known" if "rows_partly_known" in record else ""
+    yield " and ".join(filter(None, (f"{known:g} rows" if known or not partly else "", partly)))
+    if names:
+        yield f"{len(names)} columns: {listed(names)}"
+    if len(annotators := record.get("annotators", ())) > 1:
+        yield f"{len(annotators)} annotators: {listed(annotators)}"
 
 
 def _draws(posterior: Posterior) -> dict[str, str]:

@@ -121,6 +121,8 @@ class Incomplete:
         Dimension names of the parameters that are not the model's.
     record : mapping
         What else is recorded of the fit.
+    elsewhere : callable, optional
+        Draws statistics from which a search may begin as well as from ``first``, where one place is not enough.
     """
 
     model: GenerativeModel
@@ -130,6 +132,7 @@ class Incomplete:
     first: JointStatistics
     extra_dims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     record: Mapping[str, Any] = field(default_factory=dict)
+    elsewhere: Callable[[np.random.Generator], JointStatistics] | None = None
 
     def log_prior_and_known(self, theta: Theta) -> float:
         """log p(θ) + log p(known rows | θ), up to a constant."""

@@ -60,8 +60,8 @@ class EM(Inference):
     tol : float
         The search ends when a step raises the objective by less than this for each partly known row, by weight.
     restarts : int
-        Searches from random places, of which the best counts, where some class has no labelled row; elsewhere one
-        search begins at the labelled rows.
+        Searches from random places, of which the best counts, where some class has no labelled row, or annotators
+        disagree: a posterior of their votes has several modes. Elsewhere one search begins at the labelled rows.
     max_steps : int
     random_state : int or None
         Of the random places.
@@ -91,6 +91,10 @@ class EM(Inference):
     def posterior(self, problem: Incomplete) -> Expected:
         """The conjugate posterior given the expected statistics at the fixed point."""
         path = self.search(problem, problem.first)
+        if problem.elsewhere is not None:
+            streams = np.random.default_rng(self.random_state).spawn(self.restarts - 1)
+            others = (self.search(problem, problem.elsewhere(rng)) for rng in streams)
+            path = max((path, *others), key=lambda found: found.objective[-1])
         if not path.converged:
             warn(
                 f"EM has not converged after {len(path.objective)} steps, the last of which raised the objective "

@@ -17,7 +17,7 @@ from bayesppl.families.gaps import have_gaps
 from bayesppl.families.mixture import Mixture
 from bayesppl.inference.augmentation import Augmentation, Completion, Incomplete, search_start
 from bayesppl.inference.mixture_start import search_components
-from bayesppl.kernels.arrays import Array, Theta, draw_shares, logarithm
+from bayesppl.kernels.arrays import Array, Theta, draw_codes, draw_shares, logarithm
 from bayesppl.kernels.ranges import Extent, cells_per_row, row_ranges, sum_over_ranges
 from bayesppl.model.declaration import CLASS_WEIGHTS, CONFUSION, GenerativeModel
 from bayesppl.model.training_rows import encoded
@@ -134,6 +134,12 @@ def _told(partly: PartlyKnown, n_classes: int) -> Array:
     return told
 
 
+def _one_vote_each(told: Array, rng: np.random.Generator) -> Array:
+    """Probabilities of the classes where one vote on each row, drawn at random, counts nine times all of them."""
+    drawn = np.eye(told.shape[1])[draw_codes(told, rng)]
+    return np.where(told.any(1, keepdims=True), 0.9 * drawn + 0.1 * told, 0.0)
+
+
 def _with_part(statistics: JointStatistics, counts: Counts) -> JointStatistics:
     return replace(statistics, parts={**statistics.parts, CONFUSION: counts})
 
@@ -183,9 +189,16 @@ def incomplete(
 
         return cast(JointStatistics, sum_over_ranges(complete, Extent(len(partly), augmentation.cells_per_row)))
 
-    first = known
+    first: JointStatistics = known
+    elsewhere: Callable[[np.random.Generator], JointStatistics] | None = None
     if partly.log_prior is not None or partly.votes is not None:
-        first = known + completed(_told(partly, model.n_classes))
+        told = _told(partly, model.n_classes)
+        first = known + completed(told)
+        if partly.votes is not None and len(partly.votes.names) > 1:
+
+            def elsewhere(rng: np.random.Generator) -> JointStatistics:
+                return known + completed(_one_vote_each(told, rng))
+
     empty = np.flatnonzero(first.parts[CLASS_WEIGHTS].counts == 0)
     even, begun = np.full((len(partly), model.n_classes), 1 / model.n_classes), first
     family = model.family
@@ -211,4 +224,4 @@ def incomplete(
         first = search_start(prior_of, known, augmentation, lambda _: first, 1, np.random.default_rng(seed))
     dims: dict[str, tuple[str, ...]] = {CONFUSION: ("annotator", "class", "label")} if extra else {}
     record = {} if partly.votes is None else {"annotators": tuple(map(str, partly.votes.names))}
-    return Incomplete(model, prior_of(first), known, augmentation, first, dims, record)
+    return Incomplete(model, prior_of(first), known, augmentation, first, dims, record, elsewhere)
