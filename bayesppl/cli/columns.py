@@ -110,6 +110,8 @@ def _of_numbers(odd: Counter[str], n_cells: int, drop: str) -> str:
     found = f"only {odd.total()} of its {n_cells} cells are no numbers: {common}{', …' if len(odd) > 3 else ''}"
     if all(is_number(cell.replace(",", "")) for cell in odd):
         return f"{found}; if commas part the thousands, pass --thousands ,"
+    if all(is_number(cell.replace("\u2212", "-")) for cell in odd):
+        return f"{found}; write their minus signs as -"
     options = " ".join(f"--na-values {shlex.quote(cell)}" for cell, _ in odd.most_common(3))
     return f"{found}; if that means missing values, pass {options}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -116,6 +116,7 @@ class Source:
         found = self.file.distinct([self.target], _MOST_LEVELS)[self.target]
         labels = encode_labels(np.array(found, dtype=object))[0].tolist()
         _require_two(labels, self.target)
+        _refuse_spaces(labels, self.target)
         return labels
 
     def sample(self, n_rows: int, seed: int = 0) -> Rows:
@@ -139,6 +140,7 @@ class Source:
                 f"{rows.y.index[absent.argmax()]} ({absent.sum()} "
                 "such rows here); label these rows, or leave them out with --unlabelled drop"
             )
+        _refuse_spaces(rows.y[~absent].unique(), self.target)
         if self._unlabelled != "learn":
             rows = _pick(rows, ~absent)
         if self._missing == "refuse":
@@ -197,6 +199,22 @@ def _require_two(labels: list[Any], target: str) -> None:
             f"the target column {target!r} holds {found}; a classifier needs at least two classes, choose another "
             "--target"
         )
+
+
+def _refuse_spaces(labels: Iterable[Any], target: str) -> None:
+    """Refuse labels that are spaces, or differ only in the spaces around them: no class that anybody means."""
+    alike: dict[str, str] = {}
+    for label in sorted(label for label in labels if isinstance(label, str)):
+        if not (word := label.strip()):
+            raise ValueError(
+                f"the target column {target!r} holds {label!r}, a label of spaces alone; leave such cells "
+                "empty where there is no label"
+            )
+        if (other := alike.setdefault(word, label)) != label:
+            raise ValueError(
+                f"the labels {other!r} and {label!r} of the target column {target!r} differ only in the spaces "
+                "around them, and would be two classes; write them alike"
+            )
 
 
 def require_numbers(rows: Rows) -> None:

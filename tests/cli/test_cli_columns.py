@@ -89,6 +89,8 @@ def test_marks_of_missing_cells_are_named_with_the_options_that_read_them():
     prices = pd.DataFrame({"price": ["1,200.50", "80", "75.5", "900"]})
     (remark,) = columns.remarks(prices)
     assert remark.endswith("if commas part the thousands, pass --thousands ,")
+    (remark,) = columns.remarks(pd.DataFrame({"change": ["1.5", "\u22120.5", "0.75", "2.25"]}))
+    assert remark.endswith("write their minus signs as -")
 
 
 def test_a_target_that_is_nearly_right_is_asked_about(run, penguins, tmp_path):

@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesppl.cli import columns
+from bayesppl.cli import columns, rows
+from bayesppl.cli.files import Dialect
+from bayesppl.cli.options import Chosen
 
 
 @pytest.fixture
@@ -55,3 +57,28 @@ def test_help_is_grouped(run):
         "Model:",
         "Options:",
     ]
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        ("a ", "the labels 'a' and 'a ' of the target column 'kind' differ only in the spaces"),
+        ("  ", "a label of spaces alone"),
+    ],
+)
+@pytest.mark.parametrize("command", ["fit", "compare"])
+def test_labels_that_differ_only_in_spaces_are_refused(run, frame, tmp_path, command, label, message):
+    frame.loc[::10, "kind"] = label
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    save = ("--save", tmp_path / "m.npz") if command == "fit" else ()
+    options = ("--target", "kind", "--drop", "customer", "--model", "gaussian-nb", *save)
+    status, _, err = run(command, tmp_path / "t.csv", *options)
+    assert status == 2
+    assert message in err
+
+
+def test_spaces_around_labels_are_found_in_batches_too(frame, tmp_path):
+    frame.loc[59, "kind"] = "b "
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(ValueError, match="'b' and 'b '"):
+        rows.Source(tmp_path / "t.csv", "kind", Dialect(), Chosen()).labels()
