@@ -180,7 +180,7 @@ def log_evidence_of(belief: Any, statistics: Any) -> Array:
         gained = belief.log_increment(statistics)
     base = np.asarray(statistics.log_base)
     # the base measure may be kept per feature where the factors are not (a variance shared by features)
-    return gained + base.reshape(*base.shape[: gained.ndim], -1).sum(-1)
+    return gained + base.sum(tuple(range(gained.ndim, base.ndim)))
 
 
 def per_row(values: Any) -> Array:

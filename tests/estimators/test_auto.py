@@ -512,3 +512,10 @@ def test_two_rows_of_six_columns_are_fitted():
     frame = pd.DataFrame(np.random.default_rng(4).normal(size=(2, 5)), columns=list("ABCDE")).assign(F=["x", "z"])
     proba = bp.AutoClassifier().fit(frame, ["u", "v"]).predict_proba(frame)
     assert np.isfinite(proba).all()
+
+
+def test_a_single_column_of_text_with_one_level_that_repeats_is_learned_from():
+    # of that level there is a row of each class, and all others are alike: the classes could change places
+    X = pd.DataFrame({"text": ["same", "same", *map(str, range(28))]})
+    found = bp.AutoClassifier().fit(X, np.arange(30) % 2).predict_proba(X)
+    np.testing.assert_allclose(found, 0.5, atol=1e-9)
