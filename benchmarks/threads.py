@@ -41,7 +41,10 @@ def works(n_rows: int) -> Iterator[tuple[str, Callable[[int], Call]]]:
         return partial(clf.fit, X[::4], np.where(np.arange(n_rows) % 8, np.nan, y)[::4])
 
     yield "Gaussian diagonal, intervals of 1,000 draws for each hundredth row", interval
-    yield "QDA, 12 sweeps of Gibbs sampling over each fourth row, half of the labels unknown", gibbs
+    yield (
+        "QDA, choosing the weight of rows without a label, and 12 sweeps of Gibbs sampling over each fourth row",
+        gibbs,
+    )
 
 
 def ratio(make: Callable[[int], Call], repeats: int) -> tuple[float, float]:
