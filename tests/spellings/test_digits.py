@@ -12,6 +12,8 @@ from pytensor.graph.replace import clone_replace
 from pytensor.graph.rewriting.utils import rewrite_graph
 from registry import CODES, COUNTS, OF_EACH_KIND, POSITIVE, REAL, SPELLINGS, quick_and_slow
 
+from bayesppl.inference.pymc.compiled import density_of
+from bayesppl.inference.pymc.reading.fitted import block_density
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.recognition import read
 
@@ -92,3 +94,17 @@ def test_a_precision_that_several_mean_vectors_have(name, psi):
     np.testing.assert_allclose(belief.nu, 5.0, rtol=1e-10)
     np.testing.assert_allclose(belief.psi, np.broadcast_to(psi, belief.psi.shape), rtol=1e-10)
     np.testing.assert_allclose(belief.kappa, 0.1 if len(belief.kappa) == K else 0.25, rtol=1e-10)
+
+
+def test_a_bound_at_infinity_is_none():
+    """Whose gradient would be NaN, were it computed."""
+    with pm.Model() as model:
+        y = pm.Categorical("y", [0.25, 0.25, 0.5], observed=CODES)
+        mu, sigma = pm.Normal("mu", 1.0, 1.0, shape=K), pm.HalfNormal("sigma", 1.0, shape=K)
+        pm.TruncatedNormal("x", mu[y], sigma[y], lower=0, observed=POSITIVE[:, 0])
+    reading = read(model, "y")
+    [block] = [block for block in reading.blocks if block.observed]
+    coordinates = block.coordinates
+    density = density_of(block_density(reading, block), coordinates.values, coordinates.start)
+    expected = model.compile_dlogp(mode="FAST_COMPILE")(model.initial_point(0))
+    np.testing.assert_allclose(density(density.centre)[1], expected, rtol=1e-9)

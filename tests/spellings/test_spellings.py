@@ -72,16 +72,21 @@ def test_nine_tenths_of_the_parts_with_a_closed_form_are_found():
 @pytest.mark.parametrize(
     "name",
     quick_and_slow(
-        [n for n, case in SPELLINGS.items() if "compressed" in case.expected.values()],
-        ("normal_logits", "softmax_of_normals"),
+        [
+            n
+            for n, case in SPELLINGS.items()
+            if {"compressed", "collapsed"} & set(case.expected.values())
+            and n != "mean_vectors_about_a_learned_centre"  # whose density PyMC does not take
+        ],
+        ("normal_logits", "softmax_of_normals", "half_normal_scales"),
     ),
 )
 def test_the_sampler_takes_the_density_of_the_whole_model(name):
-    """Of the variables of a compressed part, with all others held."""
+    """Of the variables of a compressed part, or of a collapsed one whole, with all others held."""
     case = SPELLINGS[name]
     model = case.build(case.rows, case.codes)
     reading, rng = read(model, "y"), np.random.default_rng(2)
-    [block] = [block for block in reading.blocks if block.solution == "compressed"]
+    block = next(block for block in reading.blocks if block.solution in ("compressed", "collapsed"))
     coordinates = block.coordinates
     points = coordinates.draw(3, rng)
     [ours] = coordinates.evaluate([block_density(reading, block)], points)

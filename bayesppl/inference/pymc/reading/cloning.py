@@ -19,6 +19,7 @@ from pytensor.tensor.subtensor import Subtensor
 from bayesppl.inference.pymc.graphs import (
     evaluate,
     in_64_bits,
+    known_values,
     leaves_above,
     nodes_above,
     substitute,
@@ -169,7 +170,8 @@ def _any_length(model: Any, nodes: Sequence[Any], n_rows: int, length: Any, vari
 def _in_double_precision(variable: Any) -> Any:
     """Return the same random variable with parameters in 64 bits.
 
-    PyTensor keeps a written 2.5 in fewer, and loses digits of log Γ.
+    PyTensor keeps a written 2.5 in fewer, and loses digits of log Γ. What is computed from constants alone becomes
+    one: a bound is infinite to PyMC only where it is written as a constant.
     """
     node = variable.owner
     if not isinstance(node.op, RandomVariable):
@@ -178,6 +180,8 @@ def _in_double_precision(variable: Any) -> Any:
     rng, size, *parameters = node.inputs
     kinds = [np.dtype(parameter.dtype).kind for parameter in parameters]
     cast = [p.astype(wide[kind]) if kind in wide else p for p, kind in zip(parameters, kinds, strict=True)]
+    known = known_values(cast)
+    cast = [pt.constant(known[p]) if p in known else p for p in cast]
     return node.op.make_node(rng, size, *cast).outputs[1]
 
 

@@ -20,7 +20,7 @@ from bayesppl.inference.nuts import NUTS
 from bayesppl.inference.pymc.graphs import Interpreter
 from bayesppl.inference.pymc.reading.blocks import Block, Reading, parameter_dims
 from bayesppl.inference.pymc.reading.by_rows import ByRows
-from bayesppl.inference.pymc.reading.compressed import without
+from bayesppl.inference.pymc.reading.compressed import all_rows, without
 from bayesppl.inference.pymc.reading.layout import Layout, UserColumns, layout_of
 from bayesppl.inference.pymc.reading.masked import complete, partly_known
 from bayesppl.inference.pymc.reading.posterior import (
@@ -179,8 +179,10 @@ def block_density(reading: Reading, block: Block, row: int | None = None) -> Any
     row : int, optional
         One of the rows that is left out.
     """
-    rows = [log_likelihood(x, own) for x, own in zip(block.everything, block.rows, strict=True)]
     codes = reading.label.codes
+    # a collapsed part has no rows of its own; it is sampled whole beside draws of the user
+    own_rows = block.rows or [all_rows(x, codes) for x in block.everything]
+    rows = [log_likelihood(x, own) for x, own in zip(block.everything, own_rows, strict=True)]
     if row is not None:
         less = [(x, without(x, codes, len(reading.label.classes), row)) for x in block.everything]
         rows += [log_likelihood(x, own) for x, own in less]
