@@ -99,6 +99,30 @@ def test_weights_of_the_likelihood_of_labels_leave_out_labels(clf):
     assert abs(table["elpd_diff"]).max() < 0.1
 
 
+def test_ranks_of_labels_are_left_out_by_weights_of_labels():
+    """A label has its rank in the jump of its left-out distribution; weights of class weights alone miss it."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [25, 20])
+    clf = bp.QuadraticDiscriminantAnalysis().fit(rng.normal(size=(45, 6)) + 0.8 * y[:, None], y)
+    tree = clf.to_datatree(draws=4000, random_state=0, groups="all", log_likelihood=("label", "y"))
+    log_likelihood = tree["log_likelihood"].to_dataset()
+    proba = np.asarray(clf.loo().proba)
+    upper = proba.cumsum(1)[np.arange(45), y]
+    lower = upper - proba[np.arange(45), y]
+    weights = np.exp(-log_likelihood["label"].stack(sample=("chain", "draw")).values)
+    error = np.sqrt(0.25 * (weights**2).sum(1)) / weights.sum(1)
+
+    def gaps(part):
+        tree["log_likelihood"] = (
+            log_likelihood[[part]].rename({part: "y"}) if part != "y" else log_likelihood[["y"]]
+        )
+        pit = az.loo_pit(tree, var_names="y")["y"].values
+        return np.maximum(lower - pit, pit - upper)
+
+    assert (gaps("label") < 5 * error).all()
+    assert gaps("y").max() > 5 * error.min()
+
+
 def test_log_likelihoods_add_up(clf):
     parts = ("joint", "y", "x", "label")
     found = clf.to_datatree(draws=50, groups="log_likelihood", log_likelihood=parts, random_state=1)[
