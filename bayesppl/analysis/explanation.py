@@ -227,10 +227,11 @@ def read_cells(fitted: Fitted, X: Any) -> tuple[list[Array], Array]:
     table = fitted.columns.align(X)
     # which refuses what it refuses by the rows of the caller, not by a few units
     fitted.model.family.bound.encode(table)
-    columns = [table.column(name) for name in table.names]
+    names = fitted.columns.names  # a table of a user's model may hold columns twice
+    columns = [table.column(name) for name in names]
     are_numbers = all(column.dtype.kind in "fiu" and not beyond_floats(column) for column in columns)
     measures = fitted.model.family.bound.measures
-    counts = np.array([measures.get(name) in GIVEN_TOTAL for name in table.names])
+    counts = np.array([measures.get(name) in GIVEN_TOTAL for name in names])
     return [column.astype(np.float64 if are_numbers else object) for column in columns], counts
 
 

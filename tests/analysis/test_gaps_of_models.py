@@ -71,6 +71,19 @@ def test_columns_that_are_taken_together_are_weighed_together():
         clf.predict({"n": [5, 4], "x": [[1.0, 0.0], [np.nan, 0.0]]})
 
 
+def test_a_column_that_another_is_given_is_named_where_columns_are_weighed():
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.4, 0.6], observed=CODES)
+        mean, slope = pm.Cauchy("mean", 0.0, 1.0, shape=2), pm.Cauchy("slope", 0.0, 1.0, shape=2)
+        first = pm.Normal("first", mean[label], 1.0, observed=PLANE[:, 0])
+        pm.Normal("second", slope[label] * first, 1.0, observed=PLANE[:, 1])
+    clf = bp.from_pymc(model, draws=draws_of(mean=(2,), slope=(2,)))
+    with pytest.raises(
+        ValueError, match="'first' is missing in row 0, but another variable of the model is given it"
+    ):
+        clf.explain({"first": [1.0], "second": [0.0]})
+
+
 def test_a_density_that_mixes_cells_is_found_by_trying():
     def logp(value, mean):
         return -0.5 * (value - mean) ** 2 - 0.1 * (value.sum(-1, keepdims=True) - mean) ** 2
