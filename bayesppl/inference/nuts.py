@@ -171,6 +171,12 @@ class NUTS(Drawing):
             raise ValueError(
                 f"NUTS: options={dict(self.options)} holds one that nutpie refuses: {error}"
             ) from error
+        except RuntimeError as error:
+            raise RuntimeError(
+                f"the sampler did not run: {str(error).splitlines()[0]}. If no point to start from was found, the "
+                "density or its gradient is not finite near the initial values: give the variables others, by "
+                "initval=, or priors that stay inside the support"
+            ) from error
         stats = tree["sample_stats"]
         reported = {ours: np.asarray(stats[theirs]) for theirs, ours in _REPORTED.items() if theirs in stats}
         return np.asarray(tree["posterior"]["point"]), reported

@@ -179,6 +179,20 @@ def test_the_model_that_an_unknown_nutpie_compiles_has_the_same_density(exact):
         np.testing.assert_allclose(reference({"point": point}), density(point)[0], rtol=1e-12)
 
 
+def test_a_sampler_that_finds_no_start_says_what_to_do(exact, monkeypatch):
+    import nutpie
+
+    def fail(*_, **__):
+        raise RuntimeError("All initialization points failed\n\nCaused by:\n    Logp function returned error")
+
+    monkeypatch.setattr(nutpie, "sample", fail)
+    density = log_density(exact.to_pymc("statistics"))
+    with pytest.raises(
+        RuntimeError, match=r"^the sampler did not run: All initialization points failed\. .*initval=[^\n]*$"
+    ):
+        bp.NUTS().run(density, None)
+
+
 def test_a_nutpie_whose_interface_is_not_known_compiles_by_itself(exact, monkeypatch, capsys):
     import nutpie
 
