@@ -16,6 +16,7 @@ _RARE_FAMILIES = {
     "DirichletMultinomial",
     "Exponential",
     "GammaRate",
+    "GaussianTree",
     "JointCategorical",
     "MultivariateT",
     "StudentT",

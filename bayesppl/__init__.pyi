@@ -68,6 +68,7 @@ from .families import DirichletMultinomial as DirichletMultinomial
 from .families import Exponential as Exponential
 from .families import GammaRate as GammaRate
 from .families import Gaussian as Gaussian
+from .families import GaussianTree as GaussianTree
 from .families import Histogram as Histogram
 from .families import JointCategorical as JointCategorical
 from .families import LogNormal as LogNormal

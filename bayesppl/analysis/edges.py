@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from bayesppl.analysis.parameters import coord
-from bayesppl.conjugate.tree_dirichlet import TreeDirichlet
+from bayesppl.conjugate.averaged_trees import AveragedTrees
 from bayesppl.data.arguments import generator, whole
 from bayesppl.kernels import tree_sums
 from bayesppl.kernels.arrays import Array
@@ -74,13 +74,13 @@ def sample_trees(fitted: Fitted, draws: int = 100, random_state: int | None = No
     return _labelled(fitted, belief, found, ("draw",))
 
 
-def belief_of(fitted: Fitted) -> TreeDirichlet:
+def belief_of(fitted: Fitted) -> AveragedTrees:
     """Return the posterior of the trees and of the probabilities along them."""
     # the posterior of trees is known in closed form only
-    return cast(TreeDirichlet, cast(Exact, fitted.posterior).belief.parts["features"])
+    return cast(AveragedTrees, cast(Exact, fitted.posterior).belief.parts["features"])
 
 
-def _labelled(fitted: Fitted, belief: TreeDirichlet, found: Array, before: tuple[str, ...]) -> xr.DataArray:
+def _labelled(fitted: Fitted, belief: AveragedTrees, found: Array, before: tuple[str, ...]) -> xr.DataArray:
     """Squares over columns, one for each tree, with their names."""
     import xarray as xr
 

@@ -158,7 +158,8 @@ def _view(member: Member | Guest, stack: Stack, table: Table, units: Sequence[Se
         return partial(seen.log_joint, score=lambda cells: member.log_proba_of_recoded(recoding.made_of(cells)))
 
     recoded, family = recoding.transform(table), fitted.model.family
-    origins, are_trees = belongs(recoding.origins(names)), isinstance(belief_of(fitted), TreeDirichlet)
+    origins, belief = belongs(recoding.origins(names)), belief_of(fitted)
+    trees = belief if isinstance(belief, TreeDirichlet) else None
     matrix = recoded.matrix
     if issparse(matrix):
         dense, gaps, weights = matrix.toarray(), np.zeros((1, len(origins.T))), np.ones(1)
@@ -166,17 +167,17 @@ def _view(member: Member | Guest, stack: Stack, table: Table, units: Sequence[Se
         with member.skipping_unseen():
             columns, counts = read_cells(fitted, recoded)
         dense, gaps, weights = np.column_stack(columns), gaps_of(columns[0], counts), np.ones(1)
-        if not (are_trees or counts.any()) and (family.sums_over_gaps or family.missing == "refused"):
+        if not (trees or counts.any()) and (family.sums_over_gaps or family.missing == "refused"):
             gaps, weights = _drawn(fitted)
     coded = frozenset(name for name in recoded.names if recoded.kind(name) == "category")
 
     def log_proba(cells: Array) -> Array:
         made = csr_array(cells) if issparse(matrix) else cells
         rows = MatrixTable(recoded.names, made, recoded.is_named, coded)
-        return _by_trees(fitted, rows) if are_trees else member.log_proba_of_recoded(rows)
+        return _by_trees(fitted, trees, rows) if trees else member.log_proba_of_recoded(rows)
 
     seen = SeenRows(dense, origins, gaps, weights)
-    if not are_trees:
+    if not trees:
         return partial(seen.log_joint, score=log_proba)
 
     def of_trees(rows: Array, sets: Array) -> Array:
@@ -188,11 +189,11 @@ def _view(member: Member | Guest, stack: Stack, table: Table, units: Sequence[Se
     return of_trees
 
 
-def _by_trees(fitted: Fitted, table: Table) -> Array:
+def _by_trees(fitted: Fitted, belief: TreeDirichlet, table: Table) -> Array:
     """log p(y = k | x_S) by the trees of the columns S that each row has: (n_rows, n_classes)."""
     weights = fitted.posterior.predictive_weights()
     rows: Any = fitted.model.family.rows(fitted.encode(table))
-    log_joint = np.log(weights) + log_predictive_of_seen(belief_of(fitted), rows)
+    log_joint = np.log(weights) + log_predictive_of_seen(belief, rows)
     return log_probabilities(tempered(log_joint, weights, fitted.temperature), weights)
 
 

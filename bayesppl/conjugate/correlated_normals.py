@@ -150,9 +150,13 @@ def taken_out(squares: Array, kappa: Array, members: Membership) -> tuple[Array,
     classes, w, of_rows = members.groups
     left = kappa[classes] - w
     ratio, own = np.where(left > 0, kappa[classes] / left, np.nan), members.own(squares)
-    factor = (w * ratio)[of_rows]
+    return without_own(own, ratio[of_rows], (w * ratio)[of_rows])
+
+
+def without_own(own: Array, ratio: Array, factor: Array) -> tuple[Array, Array, Array]:
+    """See :func:`taken_out`: from squared distances of rows to their classes, κ / (κ − w), and w times that."""
     lost = factor * own
-    return np.log1p(-lost), factor / (1 - lost), (ratio**2)[of_rows] * own / (1 - lost)
+    return np.log1p(-lost), factor / (1 - lost), ratio**2 * own / (1 - lost)
 
 
 def moved_squares(squares: Array, apart: Array, factor: Array, members: Membership) -> Array:
@@ -182,7 +186,7 @@ def of_columns(matrix: Array, at: Array, tied: bool) -> Array:
     return chosen[..., None, :, :] if tied else chosen
 
 
-def t_terms(dof: Any, dimension: int, log_det: Any, inflation: Any) -> tuple[Array, Array]:
+def t_terms(dof: Any, dimension: Any, log_det: Any, inflation: Any) -> tuple[Array, Array]:
     """Constant c and exponent e of the log density c + e log(1 + uᵀΨ⁻¹u / inflation) of a multivariate t.
 
     Its scale matrix is Ψ · inflation / dof, and ``log_det`` is log |Ψ|.

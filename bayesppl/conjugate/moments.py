@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
@@ -229,6 +229,9 @@ class NumberRows(SingleRows):
     is_tied: bool
     columns: tuple[Hashable, ...] = ()
     refusal: str = ""
+
+    def __getitem__(self, rows: Any) -> NumberRows:
+        return replace(self, X=self.X[rows])
 
     def sum_rows(self, responsibilities: Responsibilities) -> Moments:
         if self.is_matrix:

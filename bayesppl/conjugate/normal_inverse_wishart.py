@@ -167,18 +167,18 @@ class NormalInverseWishart(Conjugate):
     def log_gain(self, after: NormalInverseWishart, count: Array) -> Array:
         """What ``log_normalizer`` of the belief ``after`` so many rows of each class has more than this one."""
         n_features = self.location.shape[1]
-        n = after.nu - self.nu
         of_means = -0.5 * n_features * np.log1p(count / self.kappa)
-        halves = (self.nu[..., None] - np.arange(n_features)) / 2
-        log_det = log_determinants(after.psi)
-        return np.asarray(
-            log_rising(halves, n[..., None] / 2).sum(-1)
-            + 0.5 * n * (n_features * np.log(2) - log_det)
-            - 0.5 * self.nu * (log_det - log_determinants(self.psi))
-            + (of_means.sum() if self.is_tied else of_means)
+        gain = inverse_wishart_gain(
+            self.nu, after.nu - self.nu, n_features, log_determinants(self.psi), log_determinants(after.psi)
         )
+        return np.asarray(gain + (of_means.sum() if self.is_tied else of_means))
 
     def log_prob(self, theta: Theta) -> Array:
+        of_means, of_covariance = self.log_prob_of_parts(theta)
+        return sum_trailing(of_means, 1) + sum_trailing(of_covariance, self.nu.ndim)
+
+    def log_prob_of_parts(self, theta: Theta) -> tuple[Array, Array]:
+        """Log density of the mean and of the covariance of every class, or of the one covariance of all."""
         n_classes, n_features = self.location.shape
         covariance = theta["covariance"]
         log_det = log_determinants(covariance)
@@ -186,11 +186,10 @@ class NormalInverseWishart(Conjugate):
         trace = np.einsum("...ij,...jk,...ik->...", whitener, self.psi, whitener)
         per_class = whitener[..., None, :, :] if self.is_tied else whitener
         residual = np.einsum("...kij,...kj->...ki", per_class, theta["mean"] - self.location)
-        of_means = -0.5 * self.kappa * (residual**2).sum(-1)
         means_per_covariance = n_classes if self.is_tied else 1
         exponent = 0.5 * (self.nu + n_features + 1 + means_per_covariance)
         of_covariance = -exponent * log_det - 0.5 * trace - self.log_normalizer()
-        return sum_trailing(of_means, 1) + sum_trailing(of_covariance, self.nu.ndim)
+        return -0.5 * self.kappa * (residual**2).sum(-1), of_covariance
 
     def draw(self, size: int, rng: np.random.Generator) -> Theta:
         n_features = self.location.shape[1]
@@ -232,6 +231,16 @@ class NormalInverseWishart(Conjugate):
             "prior, or add rows.",
         )
         return {"mean": np.asarray(self.location), "covariance": self.psi / exponent[..., None, None]}
+
+
+def inverse_wishart_gain(nu: Array, n: Array, n_features: int, before: Array, after: Array) -> Array:
+    """What n rows add to the log normaliser of an inverse Wishart, with these log determinants of the scale."""
+    halves = (nu[..., None] - np.arange(n_features)) / 2
+    return np.asarray(
+        log_rising(halves, n[..., None] / 2).sum(-1)
+        + 0.5 * n * (n_features * np.log(2) - after)
+        - 0.5 * nu * (after - before)
+    )
 
 
 def require_definite(owner: object, name: str, value: Any, tolerance: float) -> None:

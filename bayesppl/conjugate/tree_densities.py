@@ -1,29 +1,26 @@
-"""Densities of rows of levels along trees: the likelihood, the predictive, and of every row left out.
+"""Densities of rows along trees: the likelihood of levels, the predictive, and of every row left out.
 
 The predictive averages over all trees, as a ratio of two sums over them; see
-:mod:`bayesppl.conjugate.tree_dirichlet`.
+:mod:`bayesppl.conjugate.averaged_trees`.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.special import xlogy
 
+from bayesppl.conjugate.averaged_trees import AveragedTrees, layout_of, require_one_tree
 from bayesppl.conjugate.log_density import LogDensity, over_alternatives
-from bayesppl.conjugate.membership import Groups, Membership
+from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.outcomes import Outcomes
-from bayesppl.conjugate.statistics import Counts
-from bayesppl.conjugate.tree_dirichlet import TreeDirichlet, layout_of
-from bayesppl.errors import UndefinedEstimateError
-from bayesppl.kernels.arrays import Array, Theta, log_rising
+from bayesppl.conjugate.tree_dirichlet import TreeDirichlet
+from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.kernels.lookups import level_sums
 from bayesppl.kernels.ranges import row_blocks
-from bayesppl.kernels.tree_sums import (
-    log_mean_over_trees,
-    log_tree_sum,
-)
+from bayesppl.kernels.tree_sums import log_mean_over_trees, log_tree_sum
 
 # numbers of the rows that are left out at once
 _SCORED = 1 << 20
@@ -32,11 +29,7 @@ _SCORED = 1 << 20
 def trees_log_likelihood(theta: Theta, n_levels: tuple[int, ...]) -> LogDensity:
     """The density of rows along the edges of a tree, or of several; axes of draws lead."""
     layout, edge, probability = layout_of(n_levels), theta["edge"], theta["probability"]
-    if ((edge != 0) & (edge != 1)).any():
-        raise UndefinedEstimateError(
-            "the mean of several trees is no tree, so that it has no density. Use rule='predictive', which "
-            "averages over all trees."
-        )
+    require_one_tree(edge)
     if edge.ndim < probability.ndim:
         edge = edge[..., None, :]
     # a pair counts where it is an edge, and every column once less for each of its edges
@@ -52,22 +45,20 @@ def trees_log_likelihood(theta: Theta, n_levels: tuple[int, ...]) -> LogDensity:
     return LogDensity(log_mass).map(over_alternatives)
 
 
-def trees_log_predictive(posterior: TreeDirichlet) -> LogDensity:
-    """The predictive of rows of levels: the likelihood at the mean of the tables, averaged over trees."""
-    layout, graphs = posterior.layout, posterior.graphs
-    log_mean = np.log(posterior.tables.mean()["probability"])
+def trees_log_predictive(posterior: AveragedTrees) -> LogDensity:
+    """The predictive of rows: the product of those of the columns, times an average over trees."""
+    layout, graphs, densities = posterior.layout, posterior.graphs, posterior.table_densities()
 
-    def log_mass(rows: Outcomes) -> Array:
-        out = np.empty((len(rows), len(log_mean)))
+    def log_density(rows: Any) -> Array:
+        out = np.empty((len(rows), len(densities)))
         for block in row_blocks(len(rows), len(layout.sizes), _SCORED):
-            cells = rows[block].codes + layout.starts
-            for k, terms in enumerate(log_mean):
-                of_columns, of_pairs = layout.split(terms[cells])
+            those = rows[block]
+            for k, density in enumerate(densities):
+                of_columns, of_pairs = layout.split(density(those))
                 out[block, k] = of_columns + log_mean_over_trees(graphs[k % len(graphs)], of_pairs)
-        out[(rows.X < 0).all(1)] = 0.0
         return out
 
-    return LogDensity(log_mass).map(over_alternatives)
+    return LogDensity(log_density)
 
 
 def log_predictive_of_seen(posterior: TreeDirichlet, rows: Outcomes) -> Array:
@@ -97,45 +88,29 @@ def log_predictive_of_seen(posterior: TreeDirichlet, rows: Outcomes) -> Array:
 
 
 def trees_leave_one_out(
-    posterior: TreeDirichlet, statistics: Counts, rows: Outcomes, members: Membership
+    posterior: AveragedTrees, statistics: Any, rows: Any, members: Membership
 ) -> tuple[Array, Array]:
-    """Leave-one-out of rows of levels: without one, tables have a count less, and edges another weight."""
-    layout, n_columns = posterior.layout, len(posterior.n_levels)
+    """Leave-one-out of rows: without one, tables have a row less, and edges another weight."""
+    layout, densities = posterior.layout, posterior.table_densities()
     fitted = trees_log_predictive(posterior)(rows)
     without, n_classes = fitted.copy(), fitted.shape[1]
-    log_mean = np.log(posterior.tables.mean()["probability"])
     # whose densities change with a row: those of all classes that share its tree
     changed = (
         [(np.arange(len(rows)), range(n_classes))]
         if posterior.is_common
         else [(np.flatnonzero(members.codes == k), [k]) for k in range(n_classes)]
     )
-    of_few = members.few_weights is not None
+    of_each = len(layout.sizes) if members.few_weights is not None else layout.sizes.sum()
     for graph, (those, classes) in zip(posterior.graphs, changed, strict=True):
-        for block in row_blocks(len(those), n_columns**2 if of_few else log_mean.shape[1], _SCORED):
+        for block in row_blocks(len(those), of_each, _SCORED):
             at = those[block]
-            cells, own, groups = rows[at].codes + layout.starts, members.codes[at], members[at].groups
-            (_, removed), (own_columns, own_pairs) = (
-                layout.split(values[groups.of_rows[:, None], cells]) for values in _without_one(posterior, groups)
-            )
+            left = rows[at]
+            (_, removed), (own_columns, own_pairs) = map(layout.split, posterior.without(left, members[at]))
             before = log_mean_over_trees(graph, -removed)
             for k in classes:
-                of_columns, of_pairs = layout.split(log_mean[k][cells])
-                is_own = own == k
+                of_columns, of_pairs = layout.split(densities[k](left))
+                is_own = members.codes[at] == k
                 of_columns = np.where(is_own, own_columns, of_columns)
                 of_pairs = np.where(is_own[:, None], own_pairs, of_pairs)
                 without[at, k] = of_columns + log_mean_over_trees(graph, of_pairs - removed) - before
     return fitted, without
-
-
-def _without_one(posterior: TreeDirichlet, groups: Groups) -> tuple[Array, Array]:
-    """What a row of each group adds to the evidence of a table by its cell, and log means of cells without it.
-
-    Both are (n_groups, n_cells), and have a meaning where the group has a row in the cell.
-    """
-    sizes, weights = posterior.layout.sizes, groups.weights[:, None]
-    counts = posterior.concentration[groups.classes] - weights
-    totals = posterior.tables.totals[groups.classes] - weights
-    with np.errstate(divide="ignore", invalid="ignore"):
-        added = log_rising(counts, weights) - log_rising(totals, weights).repeat(sizes, axis=1)
-        return added, np.log(counts / totals.repeat(sizes, axis=1))

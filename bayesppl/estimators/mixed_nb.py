@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 from typing import Literal
 
 from bayesppl.analysis.edges import edge_probabilities, sample_trees
+from bayesppl.data.arguments import one_of
 from bayesppl.estimators.classifier import ask
-from bayesppl.families import AveragedTree
+from bayesppl.families import AveragedTree, GaussianTree
 
 
 @dataclass(eq=False, repr=False)
@@ -90,6 +91,9 @@ class TreeNB(Learner):
         Whether the classes share one tree or have one each.
     prior : "evidence" or float
         How many rows of each class the prior is worth; by default the number of the highest evidence.
+    numbers : {"bins", "gaussian"}
+        Whether columns of numbers are cut into bins, or are normal: see :class:`bayesppl.families.GaussianTree`,
+        where all columns are numbers.
     bins : int
         How many bins columns of numbers are cut into.
     levels, unseen
@@ -112,6 +116,7 @@ class TreeNB(Learner):
 
     tree: Literal["common", "per_class"] = "common"
     prior: str | float = "evidence"
+    numbers: Literal["bins", "gaussian"] = "bins"
     bins: int = 5
     levels: Levels | None = None
     unseen: Unseen = "missing"
@@ -120,4 +125,9 @@ class TreeNB(Learner):
     sample_trees = ask(sample_trees)
 
     def declare_family(self) -> Family:
-        return AveragedTree(self.tree, self.prior, self.bins, self.levels, self.unseen)
+        one_of("numbers", self.numbers, ("bins", "gaussian"))
+        if self.numbers == "bins":
+            return AveragedTree(self.tree, self.prior, self.bins, self.levels, self.unseen)
+        if self.levels is not None:
+            raise ValueError("levels= declares columns that are no numbers; use numbers='bins', or drop them")
+        return GaussianTree(self.tree, self.prior)

@@ -15,6 +15,7 @@ from bayesppl.families.dirichlet_multinomial import DirichletMultinomial
 from bayesppl.families.family import REGISTRY, ConjugateFamily, Evidence, Family
 from bayesppl.families.gamma_rate import Exponential, GammaRate
 from bayesppl.families.gaussian import Gaussian
+from bayesppl.families.gaussian_tree import GaussianTree
 from bayesppl.families.histogram import Histogram
 from bayesppl.families.independent_cells import IndependentCells
 from bayesppl.families.lognormal import LogNormal
@@ -48,6 +49,7 @@ __all__ = [
     "Family",
     "GammaRate",
     "Gaussian",
+    "GaussianTree",
     "Histogram",
     "IndependentCells",
     "JointCategorical",

@@ -5,36 +5,36 @@ r"""Columns that depend on each other along a tree, averaged over all trees.
 
 The sum over the :math:`p^{p-2}` trees of p columns is a determinant, and so posterior, evidence and predictive are
 exact (Meilă & Jaakkola 2006, "Tractable Bayesian learning of tree belief networks"); see
-:mod:`bayesppl.conjugate.tree_dirichlet`. Numbers enter by the bins they fall into.
+:mod:`bayesppl.conjugate.averaged_trees`. Numbers enter by the bins they fall into; for normal ones see
+:mod:`bayesppl.families.gaussian_tree`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
-from bayesppl.conjugate.conjugate import require_positive
+from bayesppl.conjugate.averaged_trees import layout_of
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.outcomes import Outcomes
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.conjugate.tree_densities import trees_log_likelihood
-from bayesppl.conjugate.tree_dirichlet import TreeDirichlet, layout_of, refuse_pymc
-from bayesppl.data.arguments import by_name, one_of, whole
+from bayesppl.conjugate.tree_dirichlet import TreeDirichlet
+from bayesppl.data.arguments import by_name, whole
 from bayesppl.data.table import Table
-from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.bound import BoundColumns, Described, Dims, Factor, together
 from bayesppl.families.categorical import Categorical, draw_outcomes
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
-from bayesppl.families.family import ConjugateFamily, Missing
+from bayesppl.families.family import Missing
 from bayesppl.families.find_levels import Levels
 from bayesppl.families.levels import LevelColumns, Unseen
 from bayesppl.families.support import ANYTHING, REAL_NUMBERS, Support, checked_numbers
+from bayesppl.families.trees import TreeFamily
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.kernels.tree_sums import directed_edges
 
@@ -45,9 +45,6 @@ _INCOMPLETE = (
     "trees cannot be fitted to incomplete rows in closed form. Drop or impute them, make missing a level of its "
     "own, or use bayesppl.CategoricalNB, which skips missing cells exactly."
 )
-
-# Bounds of the number of rows that the prior is worth, where it is chosen by evidence
-_STRENGTHS = (0.1, 1000.0)
 
 
 @final
@@ -108,7 +105,7 @@ class TreeColumns(BoundColumns):
 
 
 @dataclass(frozen=True, eq=False)
-class AveragedTree(ConjugateFamily):
+class AveragedTree(TreeFamily):
     """Columns that depend on each other along a tree, averaged over all trees exactly.
 
     Parameters
@@ -151,16 +148,10 @@ class AveragedTree(ConjugateFamily):
     support: ClassVar[Support] = ANYTHING
     missing: ClassVar[Missing] = "predicted"
     sums_over_gaps: ClassVar[bool] = True
-    has_pymc_model: ClassVar[bool] = False
-
-    tree: Literal["common", "per_class"] = "common"
-    prior: str | float = "evidence"
     bins: int = 5
     levels: Levels | None = None
     unseen: Unseen = "missing"
 
-    columns: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
-    classes: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
     #: Levels of every column once bound, or a value of every bin; where numbers are cut; and the family of levels.
     outcomes: tuple[tuple[Hashable, ...], ...] = field(default=(), kw_only=True, repr=False)
     cuts: tuple[Cuts, ...] = field(default=(), kw_only=True, repr=False)
@@ -172,13 +163,8 @@ class AveragedTree(ConjugateFamily):
         pairs = ((first, second) for second in places for first in range(second))
         groups = (*((j,) for j in places), *pairs)
         every = LevelColumns(self.name, self.columns, self.outcomes, None, groups, False)
-        dims = {"edge": ("pair",) if self.is_common else ("class", "pair"), "probability": ("class", "cell")}
+        dims = {"edge": self.edge_dims, "probability": ("class", "cell")}
         return TreeColumns(every, self.of_levels.bound, self.cuts, dims)
-
-    @property
-    def is_common(self) -> bool:
-        """Whether the classes share one tree."""
-        return self.tree == "common"
 
     @property
     def n_levels(self) -> tuple[int, ...]:
@@ -186,7 +172,6 @@ class AveragedTree(ConjugateFamily):
         return tuple(map(len, self.outcomes))
 
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
-        one_of("tree", self.tree, ("common", "per_class"))
         whole("bins", self.bins, 2)
         bins: list[tuple[Cuts, tuple[Hashable, ...]]] = list(zip(self.cuts, self.outcomes, strict=True))
         if not bins:  # further rows do not move them
@@ -216,33 +201,14 @@ class AveragedTree(ConjugateFamily):
     def rows(self, X: Array) -> Outcomes:
         return Outcomes(X, self.bound.every.tables, _INCOMPLETE)
 
-    def resolve_prior(self, statistics: Counts) -> TreeDirichlet:
-        layout, n_classes = layout_of(self.n_levels), len(statistics.counts)
-        log_weights = np.zeros((*(() if self.is_common else (n_classes,)), layout.pairs.shape[1]))
+    def priors(self, statistics: Counts, log_weights: Array) -> Callable[[float], TreeDirichlet]:
+        layout, n_classes = layout_of(self.n_levels), len(self.classes)
 
         def worth(strength: float) -> TreeDirichlet:
-            """The prior that is worth so many rows of each class."""
             concentration = np.tile(np.repeat(strength / layout.sizes, layout.sizes), (n_classes, 1))
-            return TreeDirichlet(concentration, log_weights, self.n_levels)
+            return TreeDirichlet(log_weights, concentration, self.n_levels)
 
-        if self.prior != "evidence":
-            if isinstance(self.prior, str):
-                raise ValueError(f"prior={self.prior!r} is not known; use 'evidence', or a number of rows")
-            require_positive(self, prior=self.prior)
-            return worth(self.prior)
-        best = minimize_scalar(
-            lambda log_strength: -worth(np.exp(log_strength)).log_increment(statistics).sum(),
-            bounds=np.log(_STRENGTHS),
-            method="bounded",
-            options={"xatol": 0.01},
-        )
-        return worth(float(np.exp(best.x)))
-
-    def mle(self, statistics: Counts) -> Theta:
-        raise UndefinedEstimateError(
-            "no single tree is sought, and hence none of the largest likelihood. Use rule='predictive', which "
-            "averages over all trees."
-        )
+        return worth
 
     def log_likelihood(self, theta: Theta) -> LogDensity:
         return trees_log_likelihood(theta, self.n_levels).of(self.rows)
@@ -262,12 +228,6 @@ class AveragedTree(ConjugateFamily):
                     given = table / table.sum(1, keepdims=True)
                 drawn[own, child] = draw_outcomes(given, drawn[own, parent], rng)
         return drawn
-
-    def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
-        refuse_pymc()
-
-    def observe_statistics(self, variables: dict[str, Any], statistics: Counts, prefix: str = "") -> None:
-        refuse_pymc()
 
 
 def _numbers(table: Table, name: Hashable) -> Array:

@@ -170,7 +170,7 @@ SIMILAR = {
     "categorical", "conditional gaussian, full, joint table", "conditional gaussian, full, default priors",
     "multinomial, concentration per class and column", "dirichlet multinomial, default prior",
     "gaussian diag, default prior", "product picked from dtypes, default priors", "averaged tree, per class",
-    "averaged tree, numbers and levels",
+    "averaged tree, numbers and levels", "gaussian tree, per class",
 }  # fmt: skip
 
 
@@ -215,6 +215,8 @@ AVERAGED: dict[str, Example] = {
         LEVELS.astype(object),
         LABELS,
     ),
+    "gaussian tree": Example(bp.families.GaussianTree(prior=6.0), REAL, LABELS),
+    "gaussian tree, per class": Example(bp.families.GaussianTree("per_class"), REAL, LABELS),
     "averaged tree, numbers and levels": Example(bp.AveragedTree(bins=3), SOME_LEVELS, LABELS),
 }
 
