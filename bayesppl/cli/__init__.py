@@ -78,5 +78,5 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _refuse(message: str) -> NoReturn:
-    say(f"bayesppl: error: {' '.join(message.split())}", err=True)
+    say(f"bayesppl: error: {' '.join(line.strip() for line in message.splitlines())}", err=True)
     sys.exit(2)

@@ -28,6 +28,14 @@ _MARKS = ("?", "-", "--", ".", "n.a.", "unknown", "missing", "none")
 # Dates in figures, such as 2007-11-11 or 3/4/98, and what may follow: a time.
 _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?")
 
+# How else numbers are written, and what is to be done.
+_SPELLINGS = {
+    re.compile(r"-?[1-9]\d{0,2}(,\d{3})+(\.\d+)?"): "if commas part the thousands, pass --thousands ,",
+    re.compile(r"[+-]?\d*,\d+"): "if commas mark decimals, pass --decimal ,",
+    re.compile(r"[+-]?[\d.,]+\s*%"): "write them without percent signs",
+    re.compile(r"\u2212[\d.]+"): "write their minus signs as -",
+}
+
 # Text is mostly numbers where more than this share of its cells are.
 NUMBERS_SHARE = 0.5
 
@@ -73,12 +81,17 @@ def remarks(X: Any) -> Iterator[str]:
                 f"column {name!r} holds a whole number of its own in each of {n_cells} rows, and is used as a "
                 f"number; if it identifies rows, {drop}"
             )
-        if not n_cells or not (is_object_dtype(cells.dtype) or is_string_dtype(cells.dtype)):
+        if not n_cells:
+            yield f"column {name!r} is empty; {drop}"
+            continue
+        if not (is_object_dtype(cells.dtype) or is_string_dtype(cells.dtype)):
             continue
         texts = Counter(cells.dropna())
         odd = Counter({text: count for text, count in texts.items() if not is_number(text)})
         if odd.total() < (1 - NUMBERS_SHARE) * n_cells:
             yield f"column {name!r} is text, but {_of_numbers(odd, n_cells, drop)}"
+        elif advice := _spelling(odd):
+            yield f"column {name!r} is text, but all its cells are numbers, such as {_common(odd)}; {advice}"
         elif sum(count for text, count in texts.items() if _DATE.fullmatch(text)) > NUMBERS_SHARE * n_cells:
             yield (
                 f"column {name!r} holds dates, taken for {n_different} levels, which new rows will not have: "
@@ -106,14 +119,21 @@ def _of_numbers(odd: Counter[str], n_cells: int, drop: str) -> str:
             "all its cells are numbers; some begin with zeros, as codes do, or are written in a way that would be "
             f"lost. If they are numbers, remove the zeros; if the column identifies rows, {drop}"
         )
-    common = ", ".join(f"{cell!r} ({count})" for cell, count in odd.most_common(3))
-    found = f"only {odd.total()} of its {n_cells} cells are no numbers: {common}{', …' if len(odd) > 3 else ''}"
-    if all(is_number(cell.replace(",", "")) for cell in odd):
-        return f"{found}; if commas part the thousands, pass --thousands ,"
-    if all(is_number(cell.replace("\u2212", "-")) for cell in odd):
-        return f"{found}; write their minus signs as -"
+    found = f"only {odd.total()} of its {n_cells} cells are no numbers: {_common(odd)}"
+    if advice := _spelling(odd):
+        return f"{found}; {advice}"
     options = " ".join(f"--na-values {shlex.quote(cell)}" for cell, _ in odd.most_common(3))
     return f"{found}; if that means missing values, pass {options}"
+
+
+def _spelling(odd: Counter[str]) -> str | None:
+    """What to do about cells that are numbers, all written in the same other way."""
+    return next((advice for way, advice in _SPELLINGS.items() if all(map(way.fullmatch, odd))), None)
+
+
+def _common(cells: Counter[str]) -> str:
+    shown = ", ".join(f"{cell!r} ({count})" for cell, count in cells.most_common(3))
+    return shown + ", …" * (len(cells) > 3)
 
 
 def column_table(X: Any, kinds: Mapping[str, str], other: str, heading: str) -> Table | str:

@@ -112,6 +112,10 @@ def opened(path: Path, encoding: str) -> Iterator[IO[str]]:
         raise ValueError(
             f"{str(path)!r} is not text in {encoding} ({found}); pass --encoding, for example latin-1 or utf-16"
         ) from None
+    except (gzip.BadGzipFile, zipfile.BadZipFile, lzma.LZMAError) as error:
+        raise ValueError(
+            f"{str(path)!r} is not compressed as its name says ({error}); rename it, or compress it again"
+        ) from None
 
 
 def read_header(path: Path, dialect: Dialect) -> tuple[list[str], int, bool]:

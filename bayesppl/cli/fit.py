@@ -98,7 +98,7 @@ def fit(
     """
     require_place("--save", path)
     from bayesppl.cli.columns import remarks
-    from bayesppl.cli.rows import BATCH_ROWS, Source, require_numbers, rows_of_the_file
+    from bayesppl.cli.rows import BATCH_ROWS, Source, require_numbers, require_two, rows_of_the_file
 
     classifier = make(model, integers, prior, tune=tune, rule=rule, inference=inference, calibration=calibrate)
     if unlabelled == "learn":
@@ -118,6 +118,7 @@ def fit(
     else:
         rows, slow = source.rows(most_rows if model == AUTO else None), slow_step(inference)
         with status(slow or f"fitting {model} to {data}", slow is not None):
+            require_two(rows.y.dropna().unique().tolist(), target)
             warn(remarks(rows.X))
             if model not in OF_LEVELS:
                 require_numbers(rows)

@@ -170,6 +170,8 @@ class DataFile:
         if suffix == ".feather":
             source = self._copied_to_parquet()
         elif source.is_dir():
+            if not any(source.rglob("*.parquet")):
+                raise ValueError(f"the folder {str(source)!r} holds no .parquet file")
             source = source / "**" / "*.parquet"
         rows = f"read_parquet({quoted(source)})"
         metadata = execute(

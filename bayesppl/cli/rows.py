@@ -115,7 +115,7 @@ class Source:
         """Find all labels, in ascending order."""
         found = self.file.distinct([self.target], _MOST_LEVELS)[self.target]
         labels = encode_labels(np.array(found, dtype=object))[0].tolist()
-        _require_two(labels, self.target)
+        require_two(labels, self.target)
         _refuse_spaces(labels, self.target)
         return labels
 
@@ -181,7 +181,7 @@ def check(rows: Rows, *, of_numbers: bool) -> None:
     except ValueError as error:
         raise ValueError(f"column {rows.target!r}: {error}") from None
     labels, counts = classes.tolist(), np.bincount(codes)
-    _require_two(labels, rows.target)
+    require_two(labels, rows.target)
     if counts.min() < 2:
         raise ValueError(
             f"class {labels[counts.argmin()]!r} of the target column {rows.target!r} has a single row; every "
@@ -192,7 +192,8 @@ def check(rows: Rows, *, of_numbers: bool) -> None:
         require_numbers(rows)
 
 
-def _require_two(labels: list[Any], target: str) -> None:
+def require_two(labels: list[Any], target: str) -> None:
+    """Refuse a target of one class, or none."""
     if len(labels) < 2:
         found = f"one class only, {labels[0]!r}" if labels else "no label at all"
         raise ValueError(

@@ -93,6 +93,44 @@ def test_marks_of_missing_cells_are_named_with_the_options_that_read_them():
     assert remark.endswith("write their minus signs as -")
 
 
+@pytest.mark.parametrize(
+    ("cells", "advice"),
+    [
+        (["1,5", "-0,25", ",75"], "if commas mark decimals, pass --decimal ,"),
+        (["1,200", "12,500.50", "3,000,000"], "if commas part the thousands, pass --thousands ,"),
+        (["12.5%", "3 %", "-1%"], "write them without percent signs"),
+        (["\u22121.5", "\u22120.5"], "write their minus signs as -"),
+    ],
+)
+def test_numbers_that_are_written_otherwise_throughout_are_recognised(cells, advice):
+    (remark,) = columns.remarks(pd.DataFrame({"price": cells * 20}))
+    assert remark.startswith("column 'price' is text, but all its cells are numbers, such as ")
+    assert remark.endswith(advice)
+    assert list(columns.remarks(pd.DataFrame({"price": [*cells, "none of these"] * 20}))) == []
+
+
+def test_a_column_without_a_cell_is_named(run, tmp_path):
+    (tmp_path / "t.csv").write_text("x,y,\n" + "1,u,\n2,v,\n" * 10)
+    found = run("fit", tmp_path / "t.csv", "--target", "y", "--save", tmp_path / "t.npz")[2]
+    assert "column 'Unnamed: 2' is empty; leave it out with --drop 'Unnamed: 2'" in found
+
+
+def test_files_and_targets_that_are_none_are_named(run, tmp_path):
+    plain, folder, one = tmp_path / "plain.csv.gz", tmp_path / "folder.csv", tmp_path / "one  class.csv"
+    plain.write_text("x,y\n1,u\n2,v\n")
+    folder.mkdir()
+    one.write_text("x,y\n1,u\n2,u\n")
+    for path, message in (
+        (plain, "plain.csv.gz' is not compressed as its name says (Not a gzipped file (b'x,')); rename it"),
+        (folder, "folder.csv' holds no .parquet file"),
+        (one, "the target column 'y' holds one class only, 'u'"),
+        (tmp_path / "no  such.csv", "no  such.csv'"),
+    ):
+        code, _, found = run("fit", path, "--target", "y", "--save", tmp_path / "m.npz")
+        assert code == 2
+        assert message in found
+
+
 def test_a_target_that_is_nearly_right_is_asked_about(run, penguins, tmp_path):
     path = write(penguins, tmp_path / "p.csv")
     assert "(did you mean 'kind'?); its columns are" in run("compare", path, "--target", "Kind")[2]
