@@ -92,7 +92,8 @@ def explain(
     Raises
     ------
     ValueError
-        If ``against`` is no class, or ``blocks`` names unknown columns or one of them twice.
+        If ``against`` is no class, ``blocks`` names unknown columns or one of them twice, or the family leaves no
+        column out.
 
     Notes
     -----
@@ -115,6 +116,11 @@ def explain(
     units = units_of(features, blocks)
     odds = Odds.of(fitted.classes.tolist(), against)
     columns, counts = read_cells(fitted, X)
+    if fitted.model.family.missing == "refused" and not counts.any():
+        raise ValueError(
+            f"the {fitted.model.family.name} family leaves no column out, so that its log odds cannot be divided "
+            "among the columns. As a candidate of bayesppl.AutoClassifier it is explained, over rows drawn from it"
+        )
     values, belongs = np.column_stack(columns), belonging(fitted.columns.names, units.values())
     seen = SeenRows(values, belongs, gaps_of(values, counts), np.ones(1))
     absent = np.column_stack([missing(cells) for cells in columns])

@@ -243,6 +243,18 @@ def test_gaps_and_words_are_refused():
         bp.TreeNB(numbers="normal").fit(X, Y)
     with pytest.raises(ValueError, match="tree must be one of"):
         fitted(tree="all")
+    with pytest.raises(ValueError, match="gaussian_tree family leaves no column out"):
+        fitted().explain(NEW)
     for rule, message in (("mean", "no tree"), ("map", "no mode"), ("mle", "no single tree")):
         with pytest.raises(bp.UndefinedEstimateError, match=message):
             fitted().predict(NEW, rule=rule)
+
+
+def test_as_a_candidate_it_is_weighed_explained_and_saved(tmp_path):
+    candidates = {"trees": bp.TreeNB(numbers="gaussian"), "linear": bp.LinearDiscriminantAnalysis()}
+    stack = bp.AutoClassifier(candidates=candidates).fit(X, Y)
+    why = stack.explain(NEW.head(2), random_state=0)
+    total = why["weight"].sum("feature") + why["prior"]
+    np.testing.assert_allclose(total, why["log_odds"], atol=1e-9)
+    stack.save(tmp_path / "stack.npz")
+    np.testing.assert_array_equal(bp.load(tmp_path / "stack.npz").predict_proba(NEW), stack.predict_proba(NEW))
