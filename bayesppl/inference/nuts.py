@@ -7,6 +7,7 @@ write by hand.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -152,8 +153,7 @@ class NUTS(Drawing):
 
     def run(self, density: Density, compiled: Any) -> tuple[Array, dict[str, Array]]:
         """Draw from a compiled density: (chain, draw, coordinate), and what the sampler reports of each."""
-        import nutpie
-
+        nutpie = import_nutpie()
         try:
             with announce_if_slow(f"sampling {self.chains} chains of {self.tune + self.draws} draws", self.speaks):
                 tree = nutpie.sample(
@@ -195,6 +195,24 @@ class NUTS(Drawing):
             raise ValueError(f"NUTS: set {_TAKEN[taken[0]]} rather than options[{taken[0]!r}]")
 
 
+def import_nutpie() -> Any:
+    """Import nutpie, which makes trees by the base of ArviZ alone, without its plots and statistics.
+
+    It asks for all of ArviZ, which takes a third as long as everything else before the first draws.
+    """
+    if "arviz" in sys.modules:
+        import nutpie
+    else:
+        import arviz_base
+
+        sys.modules["arviz"] = arviz_base
+        try:
+            import nutpie
+        finally:
+            del sys.modules["arviz"]
+    return nutpie
+
+
 def compile_density(density: Density, notify: bool = False) -> Any:
     """Compile a density for nutpie: a C function of our own, or a model for an unknown nutpie to compile itself.
 
@@ -203,8 +221,7 @@ def compile_density(density: Density, notify: bool = False) -> Any:
     notify : bool
         Whether to report on standard error what is being waited for.
     """
-    import nutpie
-
+    nutpie = import_nutpie()
     if not version("nutpie").startswith(KNOWN):
         if notify:
             say(

@@ -1,6 +1,8 @@
 """The same declaration sampled with PyMC agrees with its closed form, says how well, and costs one compilation."""
 
 import ctypes
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -191,6 +193,15 @@ def test_a_sampler_that_finds_no_start_says_what_to_do(exact, monkeypatch):
         RuntimeError, match=r"^the sampler did not run: All initialization points failed\. .*initval=[^\n]*$"
     ):
         bp.NUTS().run(density, None)
+
+
+def test_nutpie_is_imported_without_the_plots_of_arviz_which_are_there_when_asked_for():
+    code = (
+        "import sys; from bayesppl.inference.nuts import import_nutpie; import_nutpie();"
+        "assert not {'arviz', 'arviz_plots', 'matplotlib'} & set(sys.modules);"
+        "import arviz, arviz_base, nutpie; assert arviz.from_dict is arviz_base.from_dict; arviz.plot_dist"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_nutpie_whose_interface_is_not_known_compiles_by_itself(exact, monkeypatch, capsys):
