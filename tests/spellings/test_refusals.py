@@ -243,3 +243,13 @@ def test_known_densities_without_a_closed_form_are_refused():
         pm.Binomial("x", n=5, p=pt.as_tensor(np.array([0.3, 0.6, 0.2]))[label()], observed=CODES)
     with pytest.raises(ValueError, match=r"nothing is learned of the density of 'x'.*a narrow prior"):
         bp.from_pymc(model)
+
+
+@pytest.mark.parametrize("distribution", [pm.ZeroInflatedPoisson, pm.ZeroInflatedBinomial])
+def test_a_count_with_further_zeros_is_called_by_its_name(distribution):
+    parameters = (2.0,) if distribution is pm.ZeroInflatedPoisson else (2, 0.5)
+    with pm.Model() as model:
+        share = pm.Beta("share", 1.0, 1.0, shape=K)
+        distribution("x", share[label()], *parameters, observed=CODES)
+    [block] = [block for block in read(model, "y").blocks if block.observed]
+    assert block.why.startswith(f"{distribution.__name__} is no family with a closed form")

@@ -30,7 +30,7 @@ from bayesppl.inference.pymc.reading.matches import independent
 from bayesppl.inference.pymc.reading.naturals import Event
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.priors import PriorDensity, link
-from bayesppl.inference.pymc.reading.proposals import Proposal
+from bayesppl.inference.pymc.reading.proposal import Proposal
 from bayesppl.kernels.arrays import Array, Theta
 
 #: The prior of parameters, as graphs of coordinates, proved conjugate, or the reason why it is not.

@@ -23,13 +23,8 @@ from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.inference.pymc.reading.compressed import all_rows, without
 from bayesppl.inference.pymc.reading.layout import Layout, UserColumns, layout_of
 from bayesppl.inference.pymc.reading.masked import complete, partly_known
-from bayesppl.inference.pymc.reading.posterior import (
-    DrawnPart,
-    PartlyExact,
-    SampledPart,
-    SolvedPart,
-    in_class_order,
-)
+from bayesppl.inference.pymc.reading.parts import DrawnPart, SampledPart, SolvedPart, in_class_order
+from bayesppl.inference.pymc.reading.posterior import PartlyExact
 from bayesppl.inference.pymc.reading.recognition import read
 from bayesppl.inference.pymc.reading.sampling import Run, draws_of, log_likelihood, sample, sample_collapsed
 from bayesppl.kernels.arrays import Array

@@ -1,9 +1,9 @@
-"""Families that a likelihood could be, by its distribution, with the parameters per class that they would have."""
+"""Families that a likelihood could be, by its distribution."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -33,67 +33,10 @@ from bayesppl.inference.pymc.reading.natural_normals import (
     MeansAndVariances,
     MeansOfVectors,
 )
-from bayesppl.inference.pymc.reading.naturals import Natural, ProbabilitiesOrRates, Simplices
+from bayesppl.inference.pymc.reading.naturals import ProbabilitiesOrRates, Simplices
 from bayesppl.inference.pymc.reading.points import Coordinates
+from bayesppl.inference.pymc.reading.proposal import At, Build, Proposal, columns_of, different
 from bayesppl.inference.pymc.reading.rows import Observed, same_values
-from bayesppl.kernels.arrays import Array
-
-
-@dataclass(frozen=True, eq=False)
-class Proposal:
-    """A family a block could be.
-
-    Attributes
-    ----------
-    natural : Natural
-    theta : mapping of str to graph
-        Parameters of the family, of the inputs for the free variables.
-    family : callable
-        Of a prior and the names of the columns.
-    support : {"real", "positive", "count", "binary", "level", "shares"}
-        What rows to try densities at.
-    levels : sequence of int
-        Numbers of levels of the columns, where they hold levels.
-    known : mapping of str to graph
-        Further parameters of the rows, of the inputs, given which those of ``theta`` are looked at.
-    rows : callable, optional
-        Of the names of the columns: the family of the rows under ``theta`` and ``known``, where it is another
-        than ``family``.
-    """
-
-    natural: Natural
-    theta: Mapping[str, Any]
-    family: Callable[[Any, Sequence[Hashable]], Family]
-    support: str
-    levels: Sequence[int] = ()
-    known: Mapping[str, Any] = field(default_factory=dict)
-    rows: Callable[[Sequence[Hashable]], Family] | None = None
-
-    def rows_family(self, belief: Any, columns: Sequence[Hashable]) -> Family:
-        """The family of the rows under ``theta`` and ``known``."""
-        return self.family(belief, columns) if self.rows is None else self.rows(columns)
-
-
-@dataclass(frozen=True, eq=False)
-class At:
-    """Values of graphs of the inputs at points of the free variables."""
-
-    coordinates: Coordinates
-    points: Sequence[Array]
-
-    def __call__(self, graph: Any) -> Array:
-        return self.coordinates.evaluate(self.coordinates.of([graph]), self.points)[0]
-
-    def constant(self, graph: Any) -> Array | None:
-        """The value of a graph that depends on no variable and on no class, (n_features,); None of any other."""
-        values = self(graph)
-        first = np.asarray(values[0, 0])
-        return first if same_values(values, np.broadcast_to(first, values.shape), 1e-15) else None
-
-
-#: Of the parameters of the distribution of each variable, and the column given for each row by the setting of the
-#: family that it is: proposals, in order, or why there is none.
-Build = Callable[[Sequence[Any], At, Mapping[str, str]], list[Proposal] | str]
 
 
 def _cells(
@@ -124,11 +67,11 @@ def _cells(
     """
 
     def build(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> list[Proposal] | str:
-        own = _columns(parameters, place)
-        [graph], cells = _different([1 / own if is_scale else own], at)
+        own = columns_of(parameters, place)
+        [graph], cells = different([1 / own if is_scale else own], at)
         settings: dict[str, Any] = {**fixed, **given}
         if known and not given:
-            value = at.constant(_columns(parameters, 0))
+            value = at.constant(columns_of(parameters, 0))
             if value is None:
                 return refusal
             settings[known] = [number(n) for n in value.tolist()]
@@ -143,36 +86,11 @@ def _cells(
     return build
 
 
-def _columns(parameters: Sequence[Sequence[Any]], place: int, n_core: int = 0) -> Any:
-    """One parameter of all observed variables, (n_classes, n_features, ...)."""
-    flat = [
-        own[place].reshape(
-            (own[place].shape[0], -1, *(own[place].shape[own[place].ndim - n_core + j] for j in range(n_core)))
-        )
-        for own in parameters
-    ]
-    return flat[0] if len(flat) == 1 else pt.concatenate(flat, axis=1)
-
-
-def _different(graphs: Sequence[Any], at: At) -> tuple[list[Any], Array | None]:
-    """The different parameters among those of all cells, (1, n_different), and which each cell has.
-
-    Where no cells have the same, all of them, (n_classes, n_features), and None.
-    """
-    values = [at(graph) for graph in graphs]
-    shape = values[0].shape[1:]
-    flat = np.concatenate([v.reshape(len(v), -1) for v in values])
-    _, first, cells = np.unique(flat, axis=1, return_index=True, return_inverse=True)
-    if len(first) == flat.shape[1]:
-        return list(graphs), None
-    return [graph.reshape((1, -1))[:, first] for graph in graphs], cells.reshape(shape)
-
-
 def _gaussian(
     make: Callable[[Any, Any], Family], of_known: Callable[[KnownVariances], Family], support: str
 ) -> Build:
     def build(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> list[Proposal] | str:
-        [mean, variance], cells = _different([_columns(parameters, 0), _columns(parameters, 1) ** 2], at)
+        [mean, variance], cells = different([columns_of(parameters, 0), columns_of(parameters, 1) ** 2], at)
         values = at(variance)
         entries = values.shape[1:]
         means = Proposal(
@@ -186,18 +104,15 @@ def _gaussian(
         of_means = replace(means, known={"variance": variance}, rows=lambda _: make("diag", "jeffreys"))
         tied = same_values(values, np.broadcast_to(values[:, :1], values.shape), 1e-14)
         spherical = entries[1] > 1 and same_values(values, np.broadcast_to(values[..., :1], values.shape), 1e-14)
+        shared: tuple[int, ...] = ()
+        structure, own = "diag", variance
         if cells is None and tied and spherical:
             return [of_means]
-        shared: tuple[int, ...] | None
-        if cells is not None:
-            structure, shared, own = "diag", None, variance
-        elif tied:
+        if cells is None and tied:
             structure, shared, own = "tied_diag", (-2,), variance[0]
-        elif spherical:
+        elif cells is None and spherical:
             structure, shared, own = "spherical", (-1,), variance[:, 0]
-        else:
-            structure, shared, own = "diag", None, variance
-        natural = MeansAndVariances(entries, shared or (), cells=cells)
+        natural = MeansAndVariances(entries, shared, cells=cells)
         theta = {"mean": mean, "variance": own}
         return [Proposal(natural, theta, lambda prior, _: make(structure, prior), support), of_means]
 
@@ -235,7 +150,7 @@ def _multivariate(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -
 
 
 def _categorical(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> list[Proposal] | str:
-    tables = [_columns([own], 0, 1) for own in parameters]
+    tables = [columns_of([own], 0, 1) for own in parameters]
     shapes = [at(table).shape[1:] for table in tables]
     levels = [n_levels for _, n_columns, n_levels in shapes for _ in range(n_columns)]
     n_classes = shapes[0][0]
@@ -295,7 +210,7 @@ def propose(
     [kind] = kinds
     build = ENTRYWISE.get(kind, VECTORS.get(kind))
     if build is None:
-        return f"{_words(observed[0])} is no family with a closed form"
+        return f"{_words(observed[0].variable)} is no family with a closed form"
     if len(observed) > 1 and kind in VECTORS:
         return "several vectors share parameters"
     given = {name: values for x in observed for name, values in x.held.items()}
@@ -308,7 +223,11 @@ def propose(
     return build(parameters, at, {PER_ROW[kind]: next(iter(given))})
 
 
-def _words(observed: Observed) -> str:
-    op = observed.variable.owner.op
+def _words(variable: Any) -> str:
+    """What PyMC calls the distribution of a variable."""
+    op = variable.owner.op
     name = getattr(op, "_print_name", None)
-    return str(name[0] if name else op.name or type(op).__name__)
+    own = str(name[0] if name else op.name or type(op).__name__)
+    components = [_words(v) for v in variable.owner.inputs if hasattr(getattr(v.owner, "op", None), "_print_name")]
+    # a count with further zeros is a mixture like any other
+    return "ZeroInflated" + components[1] if own == "Mixture" and components[0] == "DiracDelta" else own

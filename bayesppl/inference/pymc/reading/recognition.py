@@ -25,7 +25,8 @@ from bayesppl.inference.pymc.reading.labels import Label, find_label
 from bayesppl.inference.pymc.reading.naturals import Natural, Simplices
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.proof import given_like, rows_like
-from bayesppl.inference.pymc.reading.proposals import Proposal, propose
+from bayesppl.inference.pymc.reading.proposal import Proposal
+from bayesppl.inference.pymc.reading.proposals import propose
 from bayesppl.inference.pymc.reading.rows import Observed, require_rows, same_values
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS

@@ -19,8 +19,8 @@ from bayesppl.inference.pymc.graphs import substitute
 from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.inference.pymc.reading.collapsing import Collapsed
 from bayesppl.inference.pymc.reading.compressed import CompressedRows
+from bayesppl.inference.pymc.reading.parts import CollapsedPart, in_class_order, own_table
 from bayesppl.inference.pymc.reading.points import Coordinates
-from bayesppl.inference.pymc.reading.posterior import CollapsedPart, in_class_order, own_table
 from bayesppl.inference.pymc.reading.rows import Observed
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import diagnose, warn_of_problems
