@@ -131,8 +131,9 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
 
     Levels of a column, however many, are no evidence by themselves: a column of identifiers has a Bayes factor of
     one. Under labels that were shuffled, the probability of relevance averages at most ``prior``. The exceptions
-    are the hierarchical priors of full and tied Gaussians, which learn from the classes how far apart they lie: of
-    a block of noise they are undecided (.5 to .7 in place of .5). Declare a prior where that matters.
+    are the priors of full and tied Gaussians and of trees of numbers, which learn from the classes how far apart
+    they lie: of a block of noise they are undecided (.5 to .7 in place of .5). Declare a prior where that matters,
+    but not of trees of bins, which are filled more evenly than chance would fill them (.8).
 
     Examples
     --------

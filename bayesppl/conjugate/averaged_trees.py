@@ -219,7 +219,7 @@ def require_one_tree(edge: Array) -> None:
     if ((edge != 0) & (edge != 1)).any():
         raise UndefinedEstimateError(
             "the mean of several trees is no tree, so that it has no density. Use rule='predictive', which "
-            "averages over all trees."
+            "averages over all trees, and unlabelled='drop' where labels are missing."
         )
 
 

@@ -13,8 +13,8 @@ zero but along the edges, of correlation r: :math:`-r/(1 - r^2)` there, and on t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, final
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -54,6 +54,7 @@ class TreeNormals(AveragedTrees):
     kappa: Array
     dof: Array
     psi: Array
+    hierarchy: Any = field(default=None, repr=False, kw_only=True)
 
     @property
     def layout(self) -> PairTables:
@@ -192,10 +193,9 @@ def _log_determinants(psi: Array, layout: PairTables) -> Array:
     """Log determinants of the scale of every table: (n_classes, n_tables)."""
     first, second = layout.pairs
     squares = np.linalg.diagonal(psi)
-    of_pairs = np.log(squares[:, first]) + np.log(
-        squares[:, second] - psi[:, first, second] ** 2 / squares[:, first]
-    )
-    return np.concatenate([np.log(squares), of_pairs], axis=1)
+    # in this order neither large nor small units leave the range of numbers
+    left = squares[:, second] - psi[:, first, second] / squares[:, first] * psi[:, first, second]
+    return np.concatenate([np.log(squares), np.log(squares[:, first]) + np.log(left)], axis=1)
 
 
 def covariances_along(theta: Theta) -> Array:

@@ -201,12 +201,12 @@ class AveragedTree(TreeFamily):
     def rows(self, X: Array) -> Outcomes:
         return Outcomes(X, self.bound.every.tables, _INCOMPLETE)
 
-    def priors(self, statistics: Counts, log_weights: Array) -> Callable[[float], TreeDirichlet]:
-        layout, n_classes = layout_of(self.n_levels), len(self.classes)
+    def priors(self, statistics: Counts) -> Callable[[float], TreeDirichlet]:
+        layout, n_classes = layout_of(self.n_levels), len(statistics.counts)
 
         def worth(strength: float) -> TreeDirichlet:
             concentration = np.tile(np.repeat(strength / layout.sizes, layout.sizes), (n_classes, 1))
-            return TreeDirichlet(log_weights, concentration, self.n_levels)
+            return TreeDirichlet(self.even_weights(n_classes), concentration, self.n_levels)
 
         return worth
 

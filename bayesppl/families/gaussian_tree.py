@@ -71,14 +71,17 @@ class GaussianTree(OfColumns, TreeFamily):
     def rows(self, X: Array) -> NumberRows:
         return NumberRows(X, True, False, self.columns)
 
-    def priors(self, statistics: Moments, log_weights: Array) -> Callable[[float], TreeNormals]:
+    def priors(self, statistics: Moments) -> Callable[[float], TreeNormals]:
         require_finite_sums(statistics.scatter, self.columns, "sum of squares")
-        found, n_classes = hierarchy(statistics, True, self.columns), len(self.classes)
+        found, n_classes = hierarchy(statistics, True, self.columns), len(statistics.count)
         location, kappa = np.tile(found.location, (n_classes, 1)), np.full(n_classes, found.kappa)
         variances = np.tile(np.diag(found.sd**2), (n_classes, 1, 1))
 
         def worth(strength: float) -> TreeNormals:
-            return TreeNormals(log_weights, location, kappa, np.full(n_classes, strength), strength * variances)
+            dof = np.full(n_classes, strength)
+            return TreeNormals(
+                self.even_weights(n_classes), location, kappa, dof, strength * variances, hierarchy=found
+            )
 
         return worth
 

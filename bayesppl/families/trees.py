@@ -42,14 +42,20 @@ class TreeFamily(ConjugateFamily):
     classes: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
 
     @abstractmethod
-    def priors(self, statistics: Any, log_weights: Array) -> Callable[[float], AveragedTrees]:
-        """From a number of rows to the prior that is worth as many; ``log_weights`` are those of the trees."""
+    def priors(self, statistics: Any) -> Callable[[float], AveragedTrees]:
+        """From a number of rows to the prior that is worth as many."""
 
     @final
     @property
     def is_common(self) -> bool:
         """Whether the classes share one tree."""
         return self.tree == "common"
+
+    @final
+    def even_weights(self, n_classes: int) -> Array:
+        """Log weights of edges under which all trees are alike."""
+        n_pairs = len(self.columns) * (len(self.columns) - 1) // 2
+        return np.zeros(n_pairs if self.is_common else (n_classes, n_pairs))
 
     @final
     @property
@@ -60,9 +66,7 @@ class TreeFamily(ConjugateFamily):
     @final
     def resolve_prior(self, statistics: Any) -> AveragedTrees:
         one_of("tree", self.tree, ("common", "per_class"))
-        n_columns, n_classes = len(self.columns), len(self.classes)
-        n_pairs = n_columns * (n_columns - 1) // 2
-        worth = self.priors(statistics, np.zeros(n_pairs if self.is_common else (n_classes, n_pairs)))
+        worth = self.priors(statistics)
         if self.prior != "evidence":
             if isinstance(self.prior, str):
                 raise ValueError(f"prior={self.prior!r} is not known; use 'evidence', or a number of rows")

@@ -197,6 +197,13 @@ def test_the_prior_of_the_highest_evidence_is_found():
         assert fitted(prior=found * factor).log_evidence()["total"] < best
 
 
+@pytest.mark.parametrize("tree", ["common", "per_class"])
+def test_relevance_compares_with_one_distribution_of_all_classes(tree):
+    found = fitted(tree).feature_relevance()["log_bayes_factor"].item()
+    of_all = log_evidence("common", X.to_numpy(), np.full(len(Y), "u"))
+    np.testing.assert_allclose(found, log_evidence(tree, X.to_numpy(), Y) - of_all, rtol=1e-10)
+
+
 def test_numbers_are_cut_where_they_hold_equally_many_rows():
     rng = np.random.default_rng(0)
     often = np.where(rng.random(1000) < 0.5, 0.0, rng.exponential(size=1000))

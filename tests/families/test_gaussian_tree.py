@@ -112,6 +112,15 @@ def test_edges_have_the_probability_of_all_trees_with_them(tree):
 
 
 @TREE_KINDS
+def test_relevance_compares_with_one_distribution_of_all_classes(tree):
+    clf, trees = fitted(tree), every_tree(5)
+    prior = clf.posterior_.prior.parts["features"]
+    of_all = logsumexp(log_evidence_of_trees(prior, 0, X.to_numpy(), trees)) - log(len(trees))
+    found = clf.feature_relevance()["log_bayes_factor"].item()
+    np.testing.assert_allclose(found, log_evidence(prior, tree, X.to_numpy(), Y) - of_all, rtol=1e-9)
+
+
+@TREE_KINDS
 @pytest.mark.parametrize("weighted", [False, True])
 def test_leaving_a_row_out_is_a_posterior_without_it(tree, weighted):
     weights = np.random.default_rng(3).choice([0.5, 1.0, 2.0, 40.0], len(Y)) if weighted else np.ones(len(Y))
@@ -187,8 +196,9 @@ def test_two_columns_are_a_full_covariance():
 
 def test_units_and_the_order_of_columns_do_not_matter():
     clf, order = fitted(prior="evidence"), ["c3", "c0", "c4", "c2", "c1"]
-    turned = fitted(prior="evidence", X=X[order] * [1e3, 1e-4, -1.0, 5.0, 1.0])
-    new = NEW[order] * [1e3, 1e-4, -1.0, 5.0, 1.0]
+    units = [1e3, 1e-4, -1.0, 1e-130, 1e130]
+    turned = fitted(prior="evidence", X=X[order] * units)
+    new = NEW[order] * units
     np.testing.assert_allclose(turned.predict_proba(new), clf.predict_proba(NEW), rtol=1e-8)
 
 
@@ -243,6 +253,9 @@ def test_gaps_and_words_are_refused():
         bp.TreeNB(numbers="normal").fit(X, Y)
     with pytest.raises(ValueError, match="tree must be one of"):
         fitted(tree="all")
+    some = np.where(np.arange(len(Y)) % 3, Y.astype(object), None)
+    with pytest.raises(bp.UndefinedEstimateError, match="unlabelled='drop'"):
+        fitted(y=some, unlabelled="learn", inference="em")
     with pytest.raises(ValueError, match="gaussian_tree family leaves no column out"):
         fitted().explain(NEW)
     for rule, message in (("mean", "no tree"), ("map", "no mode"), ("mle", "no single tree")):
