@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
@@ -17,9 +17,6 @@ from bayesppl.families.gaps import draw_missing
 from bayesppl.kernels.arrays import Array, draw_codes
 from bayesppl.model.fitted import Fitted
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 # Draws that are averaged where one table is asked for
 _AVERAGED = 200
 
@@ -27,9 +24,7 @@ _AVERAGED = 200
 _REDRAWN = 100
 
 
-def impute(
-    fitted: Fitted, X: Any, draws: int | None = None, random_state: int | None = None
-) -> pd.DataFrame | list[pd.DataFrame]:
+def impute(fitted: Fitted, X: Any, draws: int | None = None, random_state: int | None = None) -> Any:
     """Fill missing cells given the cells that are there, whose class need not be known.
 
     Each draw takes parameters from the posterior, a class from its probabilities given the cells of the row that
@@ -47,8 +42,9 @@ def impute(
 
     Returns
     -------
-    pandas.DataFrame, or list of them
-        With the columns of the fit. Cells that were there are the same.
+    data frame, or list of them
+        With the columns of the fit, in the library of ``X``, or in pandas where that is no data frame. Cells that
+        were there are the same.
 
     Raises
     ------
@@ -92,9 +88,11 @@ def _fill(fitted: Fitted, table: Table, draws: int, rng: np.random.Generator) ->
         yield found
 
 
-def _frame(fitted: Fitted, table: Table, X: Any, cells: dict[Any, Array]) -> pd.DataFrame:
+def _frame(fitted: Fitted, table: Table, X: Any, cells: dict[Any, Array]) -> Any:
     """The table with its missing cells replaced by these: (n_rows,) for each column, or (n_draws, n_rows)."""
     import pandas as pd
+
+    from bayesppl.data.frames import in_library_of
 
     index = X.index if isinstance(X, pd.DataFrame) else None
     frame = pd.DataFrame({name: table.column(name) for name in fitted.columns.names}, index=index)
@@ -110,4 +108,4 @@ def _frame(fitted: Fitted, table: Table, X: Any, cells: dict[Any, Array]) -> pd.
         filled = frame[name].astype(np.float64 if is_number else object)
         filled[gaps] = values[gaps]
         frame[name] = filled.astype(bool) if is_truth else filled.infer_objects()
-    return frame
+    return in_library_of(X, frame)

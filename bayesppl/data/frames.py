@@ -201,6 +201,15 @@ def is_other_order(X: Any, y: Any) -> bool:
     return not X.index.equals(y.index) and len(X) == len(y) and X.index.isin(y.index).all() and y.index.is_unique
 
 
+def in_library_of(X: Any, frame: Any) -> Any:
+    """Return a pandas data frame as one of the library of ``X``; as it is, where ``X`` is no frame of another."""
+    found = nw.from_native(X, pass_through=True, eager_only=True)
+    if not isinstance(found, nw.DataFrame) or found.implementation.is_pandas():
+        return frame
+    columns = {name: cells.to_list() for name, cells in frame.items()}
+    return nw.from_dict(columns, backend=found.implementation).to_native()
+
+
 def as_frame(probabilities: Array, classes: Array, X: Any, container: Container) -> Any:
     """Return probabilities (n_rows, n_classes) as a data frame whose columns are the classes.
 

@@ -1,5 +1,6 @@
 """Missing cells of correlated columns given the others, against formulas by the precision matrix."""
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import pytest
@@ -181,3 +182,14 @@ def test_independent_columns_are_drawn_from_their_class():
     drawn = draw_missing(family, theta, ROWS, CODES, np.random.default_rng(0))
     missing = np.isnan(ROWS)
     np.testing.assert_allclose(drawn[missing], THETA["mean"][CODES][missing], atol=1e-4)
+
+    @pytest.mark.parametrize("library", ["polars", "pyarrow"])
+    def test_a_frame_of_another_library_is_filled_in_its_own(self, library):
+        holes = self.X.assign(colour=["red", "blue"] * (len(self.X) // 2) + ["red"] * (len(self.X) % 2))
+        holes.iloc[2, 0], holes.iloc[4, -1] = np.nan, None
+        frame = nw.from_dict(holes.to_dict("list"), backend=library)
+        frame = frame.with_columns(nw.col(frame.columns[0]).fill_nan(None)).to_native()
+        filled = bp.MixedNB().fit(frame, self.y).impute(frame, random_state=0)
+        assert type(filled) is type(frame)
+        expected = bp.MixedNB().fit(holes, self.y).impute(holes, random_state=0)
+        pd.testing.assert_frame_equal(nw.from_native(filled).to_pandas(), expected, check_dtype=False)
