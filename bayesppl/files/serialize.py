@@ -95,14 +95,16 @@ class Encoder:
         raise TypeError(
             f"{place} is a {type(value).__module__}.{type(value).__qualname__}, which cannot be stored: it is no "
             "class of bayesppl and no dataclass in a module that is derived from one of its contracts, such as "
-            "Family"
+            "Family. Where it is a label or a level, such as a date, fit to its text instead"
         )
 
     def _spell_array(self, value: Array, place: str) -> Any:
         if value.dtype == object and value.ndim == 1:
             return {_KIND: "labels", "items": self.spell(value.tolist(), place)}
         if value.dtype.name not in _NUMBERS and value.dtype.kind != "U":
-            raise TypeError(f"{place} is an array of {value.dtype}, which cannot be stored")
+            raise TypeError(
+                f"{place} is an array of {value.dtype}, which cannot be stored; fit to text or numbers instead"
+            )
         if id(value) not in self._known:
             name = re.sub(r"[^A-Za-z0-9_.]", "_", place)
             name = name if name not in self.arrays else f"{name}.{len(self.arrays)}"

@@ -470,6 +470,15 @@ def test_a_class_of_the_same_name_is_another_class() -> None:
         Encoder().spell(Beta(), "value")
 
 
+def test_labels_that_are_dates_are_refused_with_the_remedy(tmp_path):
+    X, days = np.arange(6.0)[:, None], pd.to_datetime(["2020-01-01", "2020-01-02"] * 3)
+    for labels in (days, days.date):
+        with pytest.raises(TypeError, match=r"fitted\.learned\.classes.* fit to (its )?text"):
+            bp.GaussianNB().fit(X, labels).save(tmp_path / "days.npz")
+    assert not list(tmp_path.iterdir())
+    bp.GaussianNB().fit(X, days.astype(str)).save(tmp_path / "days.npz")
+
+
 @pytest.mark.parametrize("calibration", [None, "temperature"])
 @pytest.mark.parametrize("tuning", ["evidence", "loo"])
 def test_a_tuned_model_comes_back_bit_for_bit(tuning: Any, calibration: Any, path: Path) -> None:
