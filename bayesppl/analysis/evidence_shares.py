@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import comb, logsumexp
 
 from bayesppl.data.arguments import one_of
@@ -81,6 +82,10 @@ class Steps(NamedTuple):
     lot: Array
 
 
+#: Places of rows and of their units, and the ways through these.
+Task = tuple[Array, Array, Callable[[], Steps]]
+
+
 def all_orders(n: int) -> Steps:
     """Every order of ``n`` units, by the sets that stand before each unit (Shapley 1953)."""
     sets = (np.arange(1 << n)[:, None] >> np.arange(n) & 1).astype(bool)
@@ -115,10 +120,10 @@ def steps_of(n: int, shares: Shares, orders: int, rng: np.random.Generator) -> S
     return in_orders([order for one in forward for order in (one, one[::-1])])
 
 
-def lots(
-    present: Array, per_row: int, shares: Shares, orders: int, rng: np.random.Generator
-) -> Iterator[tuple[Array, Array, Steps]]:
-    """Group rows that have the same units, as many as can be held, with these units and the steps.
+def lots(present: Array, per_row: int, shares: Shares, orders: int, rng: np.random.Generator) -> Iterator[Task]:
+    """Group rows that have the same units, as many as can be held, with these units and a function of their steps.
+
+    Orders are drawn when this function is first called: where evidence adds up, none are.
 
     Parameters
     ----------
@@ -130,8 +135,9 @@ def lots(
     distinct, group = np.unique(present, axis=0, return_inverse=True)
     for g, pattern in enumerate(distinct):
         rows, at = np.flatnonzero(group.ravel() == g), np.flatnonzero(pattern)
-        steps = steps_of(len(at), shares, orders, rng)
-        size = max(1, MOST_NUMBERS // (per_row * len(steps.sets)))
+        steps = cache(partial(steps_of, len(at), shares, orders, rng))
+        n_sets = (orders if shares == "shapley" else 1) * len(at) + 1
+        size = max(1, MOST_NUMBERS // (per_row * (1 << len(at) if len(at) <= MOST_UNITS else n_sets)))
         yield from ((rows[start : start + size], at, steps) for start in range(0, len(rows), size))
 
 
@@ -172,7 +178,8 @@ class SeenRows:
         (n_sets, ..., n_rows, n_classes)
         """
         n_columns = self.values.shape[1]
-        seen = (~sets).astype(int) @ self.belongs.astype(int) == 0
+        # most columns are a unit by themselves
+        seen = (csr_array(self.belongs.T.astype(int)) @ (~sets).T.astype(int)).T == 0
         step = max(1, _CELLS // max(1, len(rows) * n_columns * len(self.gaps)))
         parts = []
         for some in np.split(seen, range(step, len(seen), step)):
@@ -186,7 +193,7 @@ class SeenRows:
 
 
 def shares_of_units(
-    tasks: Iterable[tuple[Array, Array, Steps]],
+    tasks: Iterable[Task],
     shape: tuple[int, int],
     odds: Odds,
     score: Callable[[Array, Array], Array],
@@ -197,7 +204,7 @@ def shares_of_units(
 
     Parameters
     ----------
-    tasks : iterable of (rows, units, Steps)
+    tasks : iterable of (rows, units, steps)
         As :func:`lots` yields them.
     shape : numbers of units and rows
     odds : Odds
@@ -244,7 +251,9 @@ def averaged(parts: Array) -> tuple[Array, Array]:
     return parts.mean(0), parts.std(0, ddof=1) / np.sqrt(len(parts))
 
 
-def divided(score: Score, n_units: int, at: Array, odds: Odds, steps: Steps) -> tuple[Array, Array, Array, bool]:
+def divided(
+    score: Score, n_units: int, at: Array, odds: Odds, steps_of_units: Callable[[], Steps]
+) -> tuple[Array, Array, Array, bool]:
     """Divide the evidence of rows: shares, log odds, those before any column, and whether no order matters.
 
     Of ``n_units`` those ``at`` these places are there. Shares are (n_lots, n_units, n_draws, n_rows, n_odds).
@@ -256,6 +265,7 @@ def divided(score: Score, n_units: int, at: Array, odds: Odds, steps: Steps) -> 
     adds_up = _adds_up(singles, whole - none)
     if adds_up and (odds.against is not None or len(odds.classes) == 2):
         return (odds(singles + none) - before)[None], after, before, True
+    steps = steps_of_units()
     out = np.zeros((int(steps.lot.max(initial=0)) + 1, len(at), *before.shape))
     others = None if adds_up else score(steps.sets @ units)
     size = max(1, MOST_NUMBERS // (len(steps.sets) * before[0].size))

@@ -16,6 +16,7 @@ Whatever stands in, the shares add up to the log odds of the answer.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +54,9 @@ from bayesppl.model.stack import Stack, mixed, sharpened
 if TYPE_CHECKING:
     import xarray as xr
 
+#: Most columns that are weighed one by one.
+MOST_COLUMNS = 40
+
 # Rows that stand in for what is not seen, at least; of every class as many
 _STAND_INS = 16
 
@@ -68,6 +72,7 @@ def explain_stack(
     draws: int | None = None,
     prob: float = PROB,
     orders: int = 16,
+    most: int = MOST_COLUMNS,
     random_state: int | None = None,
 ) -> xr.Dataset:
     """Explain the answers of a stack; see :meth:`bayesppl.AutoClassifier.explain`."""
@@ -81,6 +86,8 @@ def explain_stack(
         columns = {name: columns[name] for name, some in zip(names, present.any(0).tolist(), strict=True) if some}
         present = present[:, present.any(0)]
     units = units_of(list(columns), blocks)
+    if len(units) > whole("most", most, 1) and not issparse(table.matrix):
+        units = _largest(stack, table, units, odds, frozenset(blocks or ()), most)
     present = present.astype(int) @ belonging(list(columns), units.values()).T.astype(int) > 0
     views = [_view(member, stack, table, list(units.values())) for member in stack.members]
 
@@ -106,6 +113,29 @@ def explain_stack(
     kind = "independent" if is_independent else shares
     dataset = labelled(found, log_odds, prior, odds, cells, kind, {"rule": "predictive", "prob": prob}, X)
     return dataset.assign(_by_member(stack, table, odds, class_weights))
+
+
+def _largest(
+    stack: Stack,
+    table: Table,
+    units: dict[Hashable, list[Hashable]],
+    odds: Odds,
+    kept: AbstractSet[Hashable],
+    most: int,
+) -> dict[Hashable, list[Hashable]]:
+    """Take all units but those of the largest weights by themselves together.
+
+    They are weighed by the member of the largest weight alone, one by one: every set of units costs time that is
+    at least proportional to the columns, and orders of all units have more sets than units.
+    """
+    names, view = list(units), _view(stack.members[stack.weights.argmax()], stack, table, list(units.values()))
+    found = odds(view(np.arange(len(table)), np.eye(len(units) + 1, len(units), dtype=bool)))
+    size = np.abs(found[:-1] - found[-1]).max((1, 2), initial=0.0)
+    size[[name in kept for name in names]] = np.inf
+    chosen = set(np.argsort(-size, kind="stable")[:most].tolist())
+    shown = {name: units[name] for place, name in enumerate(names) if place in chosen}
+    rest = [column for place, name in enumerate(names) if place not in chosen for column in units[name]]
+    return {**shown, f"the other {len(rest)} columns": rest}
 
 
 def _by_member(stack: Stack, table: Table, odds: Odds, class_weights: ClassWeights | None) -> dict[str, Any]:

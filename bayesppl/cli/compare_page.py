@@ -174,10 +174,9 @@ def _hardest(clf: AutoClassifier, test: Rows, log_proba: Array, codes: Array) ->
     found = clf.explain(test.X.iloc[hardest], random_state=0)
     lines = []
     for place, (row, answer) in enumerate(zip(hardest.tolist(), answers.tolist(), strict=True)):
-        weight = found["weight"].values[place, :, answer]
+        weight, cells = found["weight"].values[place, :, answer], found["cell"].values[place].tolist()
         reasons = [
-            f"{found['feature'].values[c]} = {short_names([str(found['cell'].values[place, c])], 24)[0]} "
-            f"({weight[c]:+.1f})"
+            f"{found['feature'].values[c]}{cells[c] and ' = '}{short_names([cells[c]], 24)[0]} ({weight[c]:+.1f})"
             for c in np.argsort(-np.abs(weight), kind="stable")[:3]
         ]
         lines.append(

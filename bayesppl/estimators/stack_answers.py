@@ -13,7 +13,7 @@ from bayesppl.analysis.decisions import Threshold, least_loss, lowest_confidence
 from bayesppl.analysis.evidence_shares import Shares
 from bayesppl.analysis.parameters import PROB
 from bayesppl.analysis.prior_shift import weights_behind
-from bayesppl.analysis.stack_explanation import explain_stack
+from bayesppl.analysis.stack_explanation import MOST_COLUMNS, explain_stack
 from bayesppl.analysis.uncertainty import entropies, entropy_split, interval, quantiles, stack_probability_draws
 from bayesppl.conjugate import Dirichlet
 from bayesppl.errors import SeveralModelsError
@@ -210,6 +210,7 @@ class StackAnswers(Shell[Stack]):
         draws: int | None = None,
         prob: float = PROB,
         orders: int = 16,
+        most: int = MOST_COLUMNS,
         random_state: int | None = None,
     ) -> xr.Dataset:
         """Weights of evidence: how much every column of a row supports each class, by all models together.
@@ -233,6 +234,10 @@ class StackAnswers(Shell[Stack]):
             Probability of these intervals.
         orders : int
             Number of random orders averaged for Shapley shares of more than twelve columns; up to twelve, all are.
+        most : int
+            Of more columns than these, so many are weighed one by one: those whose weights by themselves are the
+            largest in any of the rows, for the model of the largest weight. The rest are weighed together, as "the
+            other 1460 columns". The time of a row grows with their number. Words are all weighed.
         random_state : int, optional
 
         Returns
@@ -271,6 +276,7 @@ class StackAnswers(Shell[Stack]):
             draws=draws,
             prob=prob,
             orders=orders,
+            most=most,
             random_state=random_state,
         )
 

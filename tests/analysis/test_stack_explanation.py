@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bayesppl as bp
-from bayesppl.analysis import stack_explanation
+from bayesppl.analysis import evidence_shares, stack_explanation
 from bayesppl.analysis.stack_explanation import explain_stack
 
 IRIS, SPECIES = bp.datasets.load("iris")
@@ -203,6 +203,49 @@ def test_sampled_orders_come_with_their_error() -> None:
     error = np.sqrt(one["mcse"] ** 2 + other["mcse"] ** 2)
     assert (np.abs(one["weight"] - other["weight"]) < 6 * error).all()  # 78 errors, each from 32 pairs of orders
     np.testing.assert_allclose(total(one), one["log_odds"], rtol=1e-9)
+
+
+def test_columns_beyond_the_most_are_weighed_together() -> None:
+    """As a block of the user's; these are the ones of least weight by themselves."""
+    X, y = bp.datasets.load("wine")
+    clf = bp.AutoClassifier({"naive": bp.GaussianNB(), "own": bp.QuadraticDiscriminantAnalysis()}).fit(X, y)
+    rows, largest = X.iloc[[0, 100]], next(iter(clf.members_))
+    found = clf.explain(rows, most=4, random_state=0)
+    shown = found["feature"].values[:-1].tolist()
+    assert len(shown) == 4
+    assert found["feature"].values[-1] == "the other 9 columns"
+    log_proba, _ = views_of(clf, rows, largest)
+    alone = log_odds_of(log_proba(np.arange(2), np.eye(13, dtype=bool)))
+    size = np.abs(alone - log_odds_of(log_proba(np.arange(2), np.zeros((1, 13), bool)))).max((1, 2))
+    assert set(shown) == set(X.columns[np.argsort(-size)[:4]])
+    block = {"rest": [name for name in X.columns if name not in shown]}
+    expected = clf.explain(rows, blocks=block, random_state=0)["weight"].to_series()
+    for (row, feature, label), weight in found["weight"].to_series().items():
+        name = feature if feature in shown else "rest"
+        assert weight == pytest.approx(expected[row, name, label], rel=1e-9)
+    np.testing.assert_allclose(total(found), found["log_odds"], rtol=1e-9)
+    # blocks of the user's stay what they are
+    kept = clf.explain(rows, most=2, blocks={"mine": ["ash", "hue"]}, random_state=0)
+    assert "mine" in kept["feature"].values
+    assert kept["feature"].values[-1] == "the other 10 columns"
+    with pytest.raises(ValueError, match="most must be at least 1, found 0"):
+        clf.explain(rows, most=0)
+
+
+def log_odds_of(log_proba: np.ndarray) -> np.ndarray:
+    return log_proba - np.log1p(-np.exp(log_proba))
+
+
+def test_no_order_is_drawn_where_evidence_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise AssertionError("orders were drawn")
+
+    monkeypatch.setattr(evidence_shares, "in_orders", refuse)
+    X, y = bp.datasets.load("wine")
+    labels = np.where(y == y.iloc[0], "first", "other")
+    assert bp.GaussianNB().fit(X, labels).explain(X.head(2)).attrs["shares"] == "independent"
+    with pytest.raises(AssertionError, match="orders were drawn"):
+        bp.QuadraticDiscriminantAnalysis().fit(X, labels).explain(X.head(2))
 
 
 def test_a_loaded_stack_explains_as_the_one_that_was_saved(tmp_path: Any) -> None:
