@@ -261,8 +261,9 @@ def divided(
     units = np.eye(n_units, dtype=bool)[at]
     none, whole = score(np.array([np.zeros(n_units, bool), units.any(0)]))
     before, after = odds(none), odds(whole)
-    singles = score(units) - none if len(at) else np.empty((0, *none.shape))
-    adds_up = _adds_up(singles, whole - none)
+    with np.errstate(invalid="ignore"):  # of classes of no weight
+        singles = score(units) - none if len(at) else np.empty((0, *none.shape))
+        adds_up = _adds_up(singles, whole - none)
     if adds_up and (odds.against is not None or len(odds.classes) == 2):
         return (odds(singles + none) - before)[None], after, before, True
     steps = steps_of_units()

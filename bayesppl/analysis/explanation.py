@@ -21,7 +21,7 @@ missing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,9 @@ from bayesppl.data.names import listed
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.families.bound import GIVEN_TOTAL
 from bayesppl.kernels.arrays import Array
+from bayesppl.model.declaration import ClassWeights, class_weights_in_use
 from bayesppl.model.fitted import Fitted
+from bayesppl.model.normalisation import exchange_weights
 from bayesppl.model.rules import RuleName, check_rule
 
 if TYPE_CHECKING:
@@ -52,6 +54,7 @@ def explain(
     shares: Shares = "shapley",
     blocks: Mapping[str, Sequence[Hashable]] | None = None,
     rule: RuleName | None = None,
+    class_weights: ClassWeights | None = None,
     draws: int | None = None,
     prob: float = PROB,
     orders: int = 64,
@@ -71,6 +74,8 @@ def explain(
     blocks : mapping of str to columns, optional
         Columns that are weighed together, under the name given; every other column stands for itself.
     rule : {"predictive", "mle", "map", "mean"}, optional
+    class_weights : optional
+        As in :meth:`predict_proba`. Against one class they move the prior and no share.
     draws : int, optional
         Number of posterior draws for standard deviations and intervals of the weights, given the parameters. A
         sampled posterior uses the draws it has.
@@ -132,6 +137,14 @@ def explain(
         matrix = csr_array(cells.astype(np.float64)) if counts.all() else cells
         return MatrixTable(fitted.columns.names, matrix, is_named=True)
 
+    new = class_weights_in_use(class_weights, fitted.learned.class_count, fitted.model.classes)
+
+    def under(log_joint: Array, weights: Array) -> Array:
+        return log_joint if new is None else exchange_weights(log_joint, weights, new)
+
+    def by_rule_used(cells: Array) -> Array:
+        return fitted.log_labels(made(cells), rule, under, without_shared=True)[None]
+
     by_draws = None
     if draws is not None:
         whole("draws", draws, 2)
@@ -139,11 +152,11 @@ def explain(
         log_joints = log_joint_of_blocks(fitted, size, of_draws, MOST_NUMBERS)
 
         def under_draws(cells: Array) -> Array:
-            return np.concatenate([log_joint for log_joint, _ in log_joints(fitted.encode(made(cells)))])
+            return np.concatenate([under(*found) for found in log_joints(fitted.encode(made(cells)))])
 
         by_draws = partial(seen.log_joint, score=under_draws)
     tasks = lots(present, len(fitted.classes) * (draws or 1), shares, orders, rng)
-    by_rule = partial(seen.log_joint, score=partial(_by_rule, fitted, rule, made))
+    by_rule = partial(seen.log_joint, score=by_rule_used)
     found, log_odds, prior, is_independent = shares_of_units(
         tasks, present.shape[::-1], odds, by_rule, by_draws, bounds
     )
@@ -244,10 +257,6 @@ def read_cells(fitted: Fitted, X: Any) -> tuple[list[Array], Array]:
 def gaps_of(values: Array, counts: Array) -> Array:
     """What stands in columns that are not seen: (1, n_columns); a document without a word has a count of zero."""
     return np.where(counts, 0.0, np.nan).astype(values.dtype)[None]
-
-
-def _by_rule(fitted: Fitted, rule: RuleName | None, made: Callable[[Array], Table], cells: Array) -> Array:
-    return fitted.log_labels(made(cells), rule, without_shared=True)[None]
 
 
 def cells_in_words(

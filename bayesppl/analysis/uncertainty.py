@@ -22,11 +22,18 @@ from bayesppl.analysis.predictions import probabilities
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.leaves import Leaves
 from bayesppl.data.table import Table
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import Array, logarithm
 from bayesppl.kernels.ranges import in_order
+from bayesppl.model.declaration import ClassWeights, class_weights_in_use
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.member import Guest, Member
-from bayesppl.model.normalisation import log_probabilities, normalise, tempered, warn_of_impossible_rows
+from bayesppl.model.normalisation import (
+    exchange_weights,
+    log_probabilities,
+    normalise,
+    tempered,
+    warn_of_impossible_rows,
+)
 from bayesppl.model.posterior import CHUNK_CELLS
 from bayesppl.model.stack import Stack
 
@@ -38,7 +45,13 @@ _BLOCK_CELLS = 1 << 20
 
 
 def predict_proba_interval(
-    fitted: Fitted, X: Any, prob: float = PROB, draws: int = 1000, random_state: int | None = None
+    fitted: Fitted,
+    X: Any,
+    prob: float = PROB,
+    draws: int = 1000,
+    random_state: int | None = None,
+    *,
+    class_weights: ClassWeights | None = None,
 ) -> xr.Dataset:
     """Describe the posterior of p(y = k | x, θ): mean, standard deviation and equal-tailed credible interval.
 
@@ -51,6 +64,8 @@ def predict_proba_interval(
     draws : int
         Number of exact posterior draws; a sampled posterior uses the draws it has.
     random_state : int, optional
+    class_weights : optional
+        As in :meth:`predict_proba`, in the place of those of every draw.
 
     Returns
     -------
@@ -68,7 +83,9 @@ def predict_proba_interval(
     True
     """
     describe = partial(quantiles, prob=prob)
-    return interval(probability_draws(fitted, X, draws, random_state, describe), fitted.classes, prob, X)
+    return interval(
+        probability_draws(fitted, X, draws, random_state, describe, class_weights), fitted.classes, prob, X
+    )
 
 
 def uncertainty(fitted: Fitted, X: Any, draws: int = 1000, random_state: int | None = None) -> xr.Dataset:
@@ -110,6 +127,7 @@ def probability_draws[T](
     draws: int,
     random_state: int | np.random.Generator | None,
     finish: Callable[[Array], T],
+    class_weights: ClassWeights | None = None,
 ) -> Iterator[T]:
     """What ``finish`` makes of p(y = k | x, θ) under posterior draws, one block of rows after the other.
 
@@ -121,13 +139,19 @@ def probability_draws[T](
     size = number_of_draws(fitted.posterior, draws)
     blocks = _blocks(encoded.shape[0], size, len(fitted.classes))
     log_joints = log_joint_of_blocks(fitted, size, rng, CHUNK_CELLS)
+    new = class_weights_in_use(class_weights, fitted.learned.class_count, fitted.model.classes)
     return in_order(
-        lambda rows: finish(_probabilities(log_joints(encoded[rows]), np.ones((size, 1, 1)))), blocks, None
+        lambda rows: finish(_probabilities(log_joints(encoded[rows]), np.ones((size, 1, 1)), new)), blocks, None
     )
 
 
 def stack_probability_draws[T](
-    stack: Stack, X: Any, draws: int, random_state: int | None, finish: Callable[[Array], T]
+    stack: Stack,
+    X: Any,
+    draws: int,
+    random_state: int | None,
+    finish: Callable[[Array], T],
+    class_weights: ClassWeights | None = None,
 ) -> Iterator[T]:
     """What ``finish`` makes of p(y = k | x) under draws of members of a stack, of temperatures and parameters.
 
@@ -146,7 +170,8 @@ def stack_probability_draws[T](
     def of_members(rows: slice) -> T:
         part = table.take(rows)
         proba = np.concatenate([view(part) for view in views]) ** (1 / stack.temperature)
-        return finish(proba / proba.sum(-1, keepdims=True))
+        proba /= proba.sum(-1, keepdims=True)
+        return finish(proba if class_weights is None else np.exp(stack.under(class_weights, logarithm(proba))))
 
     return map(of_members, _blocks(len(table), draws, len(stack.classes)))
 
@@ -181,7 +206,9 @@ def _blocks(n_rows: int, n_draws: int, n_classes: int) -> list[slice]:
     return [slice(start, start + step) for start in range(0, max(1, n_rows), step)]
 
 
-def _probabilities(log_joints: Iterable[tuple[Array, Array]], temperatures: Array) -> Array:
+def _probabilities(
+    log_joints: Iterable[tuple[Array, Array]], temperatures: Array, new_weights: Array | None = None
+) -> Array:
     """Class probabilities under draws of the parameters: (n_draws, n_rows, n_classes).
 
     Parameters
@@ -190,11 +217,16 @@ def _probabilities(log_joints: Iterable[tuple[Array, Array]], temperatures: Arra
         See :func:`bayesppl.analysis.draws.log_joint_under_draws`.
     temperatures : (n_draws, 1, 1)
         One per draw, beside that of the calibration.
+    new_weights : (n_classes,), optional
+        Class weights in the place of those of the draws.
     """
     first, out = 0, np.empty(())
     for log_joint, weights in log_joints:
         some = slice(first, first + len(log_joint))
-        proba, n_impossible = normalise(tempered(log_joint, weights, temperatures[some]), weights, log=False)
+        joint = tempered(log_joint, weights, temperatures[some])
+        if new_weights is not None:
+            joint, weights = exchange_weights(joint, weights, new_weights), new_weights
+        proba, n_impossible = normalise(joint, weights, log=False)
         warn_of_impossible_rows(n_impossible, log_joint[..., 0].size)
         if not first:
             # the draws of a row and class lie side by side, for quantiles and averages are taken over them

@@ -171,14 +171,21 @@ class StackAnswers(Shell[Stack]):
         return lowest_confidence(self.predict_proba(X), error_rate)
 
     def predict_proba_interval(
-        self, X: Any, prob: float = PROB, draws: int = 1000, random_state: int | None = None
+        self,
+        X: Any,
+        prob: float = PROB,
+        draws: int = 1000,
+        random_state: int | None = None,
+        *,
+        class_weights: ClassWeights | None = None,
     ) -> xr.Dataset:
         """Mean, standard deviation and credible interval of the class probabilities.
 
         Draws are of the weights and of the parameters of every model; see
         :meth:`GenerativeClassifier.predict_proba_interval`.
         """
-        parts = stack_probability_draws(self.stack_, X, draws, random_state, partial(quantiles, prob=prob))
+        describe = partial(quantiles, prob=prob)
+        parts = stack_probability_draws(self.stack_, X, draws, random_state, describe, class_weights)
         return interval(parts, self.classes_, prob, X)
 
     def estimate_class_weights(

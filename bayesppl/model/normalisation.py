@@ -115,8 +115,8 @@ def powered(parts: Iterable[tuple[float | Array, Array]], class_weights: Array) 
 
 
 def exchange_weights(log_joint: Array, old: Array, new: Array) -> Array:
-    """log p(y = k, x) under other class weights: (n_rows, n_classes)."""
-    impossible = (old == 0) & (new > 0)
+    """log p(y = k, x) under other class weights, (n_classes,): (..., n_classes)."""
+    impossible = ((old == 0) & (new > 0)).reshape(-1, len(new)).any(0)
     if impossible.any():
         raise ValueError(
             f"the fit gives class number {int(impossible.argmax())} the weight zero, so nothing is known of its "

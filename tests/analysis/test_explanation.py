@@ -199,3 +199,37 @@ def test_refusals(options, message):
 def test_no_rows():
     X, y = bp.datasets.load("iris")
     assert bp.GaussianNB().fit(X, y).explain(X.iloc[:0]).sizes["row"] == 0
+
+
+@pytest.mark.parametrize("model", [bp.GaussianNB, bp.LinearDiscriminantAnalysis], ids=lambda model: model.__name__)
+def test_other_class_weights_are_those_of_a_model_that_was_declared_with_them(model):
+    """Whose draws of the other parameters are the same, for class weights that are given are not drawn."""
+    X, y = bp.datasets.load("iris")
+    rows, weights = X.iloc[[0, 70, 133]], {"setosa": 0.1, "versicolor": 0.3, "virginica": 0.6}
+    fitted, declared = (model(class_weights=given).fit(X, y) for given in ("uniform", list(weights.values())))
+    for options in ({}, {"draws": 20}, {"against": "setosa"}, {"rule": "map"}):
+        found = fitted.explain(rows, class_weights=weights, random_state=0, **options)
+        expected = declared.explain(rows, random_state=0, **options)
+        for name in expected:
+            np.testing.assert_allclose(found[name], expected[name], rtol=1e-9, atol=1e-9, err_msg=name)
+    found = fitted.predict_proba_interval(rows, draws=20, random_state=0, class_weights=weights)
+    expected = declared.predict_proba_interval(rows, draws=20, random_state=0)
+    for name in expected:
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-9, atol=1e-12)
+
+
+def test_other_class_weights_are_not_tempered_and_may_be_zero():
+    X, y = bp.datasets.load("iris")
+    rows = X.iloc[[70, 133]]
+    clf = bp.QuadraticDiscriminantAnalysis(calibration="temperature").fit(X, y)
+    for weights in ([0.2, 0.3, 0.5], [0.0, 0.5, 0.5]):
+        found = clf.explain(rows, class_weights=weights)
+        expected = log_odds(clf.predict_log_proba(rows, class_weights=weights))
+        np.testing.assert_allclose(found["log_odds"], expected, rtol=1e-9)
+        np.testing.assert_allclose(total(found), expected, rtol=1e-9)
+    bounds = clf.predict_proba_interval(rows, draws=20, random_state=0, class_weights=[0.0, 0.5, 0.5])
+    assert (bounds["upper"].sel({"class": "setosa"}) == 0).all()
+    np.testing.assert_allclose(bounds["mean"].sum("class"), 1)
+    impossible = bp.GaussianNB(class_weights=[0.0, 0.5, 0.5]).fit(X, y)
+    with pytest.raises(ValueError, match="class number 0 the weight zero"):
+        impossible.predict_proba_interval(rows, draws=20, class_weights=[0.2, 0.3, 0.5])

@@ -312,6 +312,18 @@ def test_other_class_weights_move_the_prior_and_between_two_classes_no_share(dra
     np.testing.assert_allclose(other["model_part"], one["model_part"])
 
 
+def test_other_class_weights_move_the_logits_of_intervals() -> None:
+    """Between two classes by the same number in every draw, and so in quantiles that are draws."""
+    X, y = mixed_table()
+    clf, weights = bp.AutoClassifier().fit(X, y), {"no": 0.9, "yes": 0.1}
+    rows, options = X.iloc[[0, 9, 12]], {"prob": 0.9, "draws": 1001, "random_state": 0}
+    one, other = (clf.predict_proba_interval(rows, class_weights=given, **options) for given in (None, weights))
+    shift = np.log(0.1 / 0.9) - logit(clf.stack_.class_weights[1])
+    for name in ("lower", "median", "upper"):
+        moved = (logit(other[name]) - logit(one[name])).sel({"class": "yes"})
+        np.testing.assert_allclose(moved, shift, rtol=1e-7)
+
+
 def test_other_class_weights_of_three_classes_explain_the_answer_that_is_given_under_them() -> None:
     clf, weights = bp.AutoClassifier().fit(IRIS.iloc[::3], SPECIES[::3]), [0.2, 0.2, 0.6]
     found = clf.explain(IRIS.iloc[70:73], class_weights=weights)
