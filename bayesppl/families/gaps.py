@@ -23,6 +23,7 @@ import numpy as np
 from bayesppl.conjugate.moments import Moments
 from bayesppl.conjugate.rows import sum_each, sum_shares
 from bayesppl.conjugate.statistics import JointStatistics
+from bayesppl.data.labels import one_hot
 from bayesppl.families.components import Allocated, with_counts
 from bayesppl.families.composite import BlockRows, CompositeFamily, parameters_of
 from bayesppl.families.conditional_gaussian import ConditionalGaussian
@@ -118,13 +119,10 @@ def drawn_statistics(family: Family, theta: Theta, X: Any, shares: Array, rng: n
     lacking = have_gaps(family, X)
     if not lacking.any():
         return sum_shares(family.rows(X), shares)
-    filled, weights = [], []
-    for k, share in enumerate(shares.T):
-        times = np.where(lacking, numbers_of_rows(share), share > 0)
-        at = np.repeat(np.arange(len(share)), times)
-        filled.append(family.rows(draw_gaps(family, theta, X[at], np.full(len(at), k), rng)))
-        weights.append((share / np.maximum(1, times))[at])
-    return sum_each(filled, weights)
+    times = np.where(lacking[:, None], numbers_of_rows(shares), shares > 0)
+    at, codes = (np.repeat(places, times[times > 0]) for places in np.nonzero(times))
+    filled = draw_gaps(family, theta, X[at], codes, rng)
+    return family.rows(filled).sum_rows(one_hot(codes, shares.shape[1], shares[at, codes] / times[at, codes]))
 
 
 @have_gaps.register(CompositeFamily)
