@@ -20,6 +20,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from scipy.linalg.lapack import dtrtri
 
 from bayesppl.conjugate.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.conjugate.membership import Membership
@@ -280,7 +281,11 @@ def _products(location: Array, whitener: Array, centre: Array, X: Array, squares
 def whitener_of(matrix: Array) -> tuple[Array, Array]:
     """The inverse Cholesky factor of every matrix, and its log determinant."""
     root = np.linalg.cholesky(matrix)
-    return np.linalg.inv(root), 2 * np.log(np.linalg.diagonal(root)).sum(-1)
+    inverse = np.empty_like(root)
+    for place in np.ndindex(root.shape[:-2]):
+        # a third of the time of numpy's inverse of any matrix; without copies, for Fortran reads rows as columns
+        inverse[place] = dtrtri(root[place].T)[0].T
+    return inverse, 2 * np.log(np.linalg.diagonal(root)).sum(-1)
 
 
 def distances_to(location: Array, whitener: Array) -> Evaluate:
