@@ -301,8 +301,9 @@ def test_draws_of_a_collapsed_part_are_those_of_the_whole_model(name):
             1500,
             tune=1000,
             chains=4,
-            nuts={"target_accept": 0.99},
+            target_accept=0.99,
             cores=2,
+            nuts_sampler="pymc",  # what it compiles is kept on disk; nutpie compiles anew
             random_seed=3,
             progressbar=False,
             quiet=True,
