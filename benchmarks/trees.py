@@ -146,7 +146,7 @@ def main(out: Path, folder: Path) -> None:
                 ]
                 pd.DataFrame(lines).to_csv(out, mode="a", header=False, index=False, float_format="%.6g")
     table = pd.read_csv(out).pivot_table(index=["set", "train"], columns="model", values="log score")
-    click.echo(table.to_markdown(floatfmt=".3f"))
+    click.echo(table.round(3).to_string())
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 import bayesppl as bp
 from benchmarks import location_study
 from benchmarks.study import study
+from benchmarks.trees import Aode
 
 
 def run(*arguments):
@@ -82,3 +83,27 @@ def test_a_study_of_calibration_prints_as_much_as_a_terminal_holds(tmp_path):
     assert len(table[0]) <= 80
     whole = (folder / "calibration.md").read_text(encoding="utf-8")
     assert next(line for line in whole.splitlines() if line.startswith("| wine")).count("|") > 15
+
+
+@pytest.mark.parametrize("least", [1, 30, 1000])
+def test_one_dependence_estimators_are_counts_by_hand(least):
+    rng = np.random.default_rng(0)
+    levels = (2, 3, 4)
+    X, y = np.column_stack([rng.integers(0, n, 80) for n in levels]), rng.integers(0, 2, 80)
+    X[:, 1] = np.where(rng.random(80) < 0.5, X[:, 0], X[:, 1])
+    found = np.exp(Aode(least).fit(X, y).predict_log_proba(X[:5]))
+    for row, x in enumerate(X[:5]):
+        same = x == X
+        parents = [u for u in range(3) if same[:, u].sum() >= least]
+        expected = []
+        for k in (0, 1):
+            total = 0.0
+            for u in parents:
+                own = (y == k) & same[:, u]
+                others = [(sum(own & same[:, v]) + 1) / (sum(own) + levels[v]) for v in range(3) if v != u]
+                total += (sum(own) + 1) / (80 + 2 * levels[u]) * np.prod(others)
+            if not parents:
+                alone = [(sum((y == k) & same[:, v]) + 1) / (sum(y == k) + levels[v]) for v in range(3)]
+                total = (sum(y == k) + 1) / 82 * np.prod(alone)
+            expected.append(total)
+        np.testing.assert_allclose(found[row], expected / np.sum(expected), rtol=1e-12)
