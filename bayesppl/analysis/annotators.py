@@ -78,7 +78,8 @@ def completed_proba(fitted: Fitted) -> xr.Dataset:
     xarray.Dataset
         ``proba`` over "row" (the place among the rows given to ``fit``) and "class"; of annotated rows also
         ``gain`` over "row" and "annotator", what one more label by an annotator is expected to tell of the class,
-        in nats (the mutual information of label and class).
+        in nats (the mutual information of label and class). ``mcse`` is the Monte-Carlo error of ``proba``, an
+        average over 200 draws of the parameters.
 
     Raises
     ------
@@ -91,13 +92,16 @@ def completed_proba(fitted: Fitted) -> xr.Dataset:
     posterior, classes = fitted.posterior, coord(fitted.classes.tolist())
     X = encoded(posterior.model.family, partly.table)
     rows = UnknownClasses(posterior.model, X, partly.weights, partly.log_prior, partly.votes)
-    total, n_draws = np.zeros((len(partly), len(classes))), 0
+    total, squares = np.zeros((2, len(partly), len(classes)))
     for theta in thetas(posterior, _DRAWS, np.random.default_rng(0)):
-        find, n_draws = rows.shares(theta), n_draws + 1
+        find = rows.shares(theta)
         for some in row_ranges(rows.n_rows, rows.cells_per_row):
-            total[some] += find(some)[1]
-    proba = total / n_draws
-    found = {"proba": (("row", "class"), proba)}
+            shares = find(some)[1]
+            total[some] += shares
+            squares[some] += shares**2
+    proba = total / _DRAWS
+    mcse = np.sqrt(np.maximum(squares / _DRAWS - proba**2, 0.0) / (_DRAWS - 1))
+    found = {"proba": (("row", "class"), proba), "mcse": (("row", "class"), mcse)}
     coords = {"row": partly.places, "class": classes}
     if partly.votes is not None:
         found["gain"] = (("row", "annotator"), _gain(proba, posterior.mean()[CONFUSION]))

@@ -18,6 +18,7 @@ from bayesppl.families.mixture import Mixture
 from bayesppl.inference.augmentation import Incomplete
 from bayesppl.inference.base import Draws, Inference, as_posterior
 from bayesppl.inference.em import EM
+from bayesppl.inference.progress import counted
 from bayesppl.inference.unknown_classes import incomplete
 from bayesppl.kernels.arrays import Theta, select_draws
 from bayesppl.model.declaration import GenerativeModel
@@ -77,7 +78,7 @@ class Gibbs(Inference):
         """
         began = time.perf_counter()
         streams = np.random.default_rng(self.random_state).spawn(self.chains)
-        chains = [self._chain(problem, rng) for rng in streams]
+        chains = [self._chain(problem, rng, chain) for chain, rng in enumerate(streams, start=1)]
         samples = {
             name: np.stack([np.stack([theta[name] for theta in chain.thetas]) for chain in chains])
             for name in chains[0].thetas[0]
@@ -104,12 +105,12 @@ class Gibbs(Inference):
         drawn = Draws(samples, self.chains, self.draws, record, reported)
         return as_posterior("Gibbs", problem.model, problem.prior, statistics, drawn, problem.extra_dims)
 
-    def _chain(self, problem: Incomplete, rng: np.random.Generator) -> Chain:
+    def _chain(self, problem: Incomplete, rng: np.random.Generator, number: int) -> Chain:
         thetas: list[Theta] = []
         log_densities: list[float] = []
         total: JointStatistics | None = None
         theta = select_draws(problem.prior.update(problem.first).draw(1, rng), 0)
-        for step in range(self.tune + self.draws):
+        for step in counted(range(self.tune + self.draws), f"Gibbs sampling, chain {number} of {self.chains}"):
             completion = problem.augmentation.drawn(theta, rng)
             statistics = problem.known + completion.statistics
             if step >= self.tune:

@@ -6,12 +6,14 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import bayesppl as bp
+from bayesppl.errors import ConvergenceWarning
 from bayesppl.inference.progress import announce_if_slow, counted
 
 SETTINGS = bp.NUTS(draws=500, tune=300, chains=2, random_state=3)
@@ -143,3 +145,14 @@ def test_steps_that_take_long_are_counted(monkeypatch, capsys):
     monkeypatch.setattr("bayesppl.inference.progress.is_watched", lambda: True)
     assert list(counted("ab", "fitting")) == ["a", "b"]
     assert capsys.readouterr().err == "bayesppl: fitting, 1 of 2 ...\nbayesppl: fitting, 2 of 2 ...\n"
+
+
+def test_draws_by_gibbs_sampling_that_take_long_are_counted(monkeypatch, capsys):
+    monkeypatch.setattr("bayesppl.inference.progress._SHORT", -1.0)
+    monkeypatch.setattr("bayesppl.inference.progress.is_watched", lambda: True)
+    gibbs = bp.Gibbs(draws=2, tune=1, chains=2, random_state=0)
+    clf = bp.GenerativeClassifier(bp.families.MultivariateT(), inference=gibbs, rule="mean")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        clf.fit([[0.0], [0.4], [0.9], [5.0], [5.2], [4.7]], [0, 0, 0, 1, 1, 1])
+    assert capsys.readouterr().err.endswith("bayesppl: Gibbs sampling, chain 2 of 2, 3 of 3 ...\n")
