@@ -119,7 +119,7 @@ def _refuse_cells(cells: Array, absent: Array, name: Hashable) -> None:
                 ", which is not a real number; give real and imaginary parts columns of their own",
             )
         try:
-            float(cell)
+            float(cell.tolist() if isinstance(cell, np.ndarray) else cell)  # an array of one number is none
         except (TypeError, ValueError) as error:
             if not isinstance(cell, str | bytes):
                 raise RowTypeError(
