@@ -8,7 +8,8 @@ unlabelled rows around it, and leads EM to one of several fixed points, which wo
 as resolved from all rows, but where that of each class is made of rows of the others, a row left out leaves it. A
 weight above zero is chosen where the score gains more than its standard error, and
 all rows together more than three nats, strong evidence by Kass & Raftery (1995): the best of several weights gains
-something by chance.
+something by chance. For the same reason the gain that is reported is cross-fitted: half of the labelled rows
+choose for the other half.
 
 Few labelled rows that are all predicted rightly do not show that none ever will be wrong. By Laplace's rule of
 succession the temperature counts one row more, for which the label is the most probable of the wrong ones,
@@ -43,7 +44,7 @@ from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities, powered
 from bayesppl.model.posterior import Posterior
 from bayesppl.model.training_rows import encoded
-from bayesppl.model.unlabelled import UnlabelledGain
+from bayesppl.model.unlabelled import UnlabelledGain, mean_and_error
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -51,8 +52,8 @@ if TYPE_CHECKING:
 #: The choices of λ.
 WEIGHTS = (0.0, 0.03, 0.1, 0.3, 1.0)
 
-# Nats that the best of the weights may gain by chance
-_CHANCE = 3.0
+# Nats that the best of the weights may gain by chance, and divisions into halves over which its gain is averaged
+_CHANCE, _SPLITS = 3.0, 20
 
 # Most groups in which labelled rows are left out, to choose a weight or to judge one that is given; EM, which ends
 # sooner than usual; and most unlabelled rows: of more, this many are drawn at random and count for all.
@@ -93,11 +94,13 @@ def weigh(
     groups = _groups(len(rows), _GROUPS if weight is None else _FEW_GROUPS)
     left_out = in_order(lambda choice: _left_out(model, known, rows, choice, groups), weights.tolist(), None)
     scored = [_scored(rows, *joints, tempered=tempered) for joints in left_out]
-    gains = [UnlabelledGain.of(weights, scored, rows.weights, at) for at in range(len(weights))]
-    best = max(gains, key=lambda gain: gain.gain - gain.standard_error)
-    sure = best.gain > max(best.standard_error, _CHANCE / rows.weights.sum())
-    found = gains[-1] if weight is not None else best if sure else gains[0]
-    if weight is not None and found.hurts:
+    if weight is None:
+        scores = np.asarray([of_rows for _, of_rows in scored])
+        best = _best(scores, rows.weights)
+        gained = _cross_fitted(scores, rows.weights, groups) if best else None
+        return UnlabelledGain.of(weights, scored, rows.weights, best, gained)
+    found = UnlabelledGain.of(weights, scored, rows.weights, 1)
+    if found.hurts:
         warn(
             f"rows without a label make the predictions of labelled rows worse: {found}. Use "
             "unlabelled_weight='loo', or a density that fits better",
@@ -156,6 +159,30 @@ def _scored(
         learned = replace(learned, temperature=1.0, log_score=learned.log_score_uncalibrated)
     log_joint = powered([(1 / learned.temperature, log_joint)], class_weights)
     return learned, log_scores(log_probabilities(log_joint, class_weights), rows.codes)
+
+
+def _best(log_scores: Array, row_weights: Array) -> int:
+    """The place of the weight by which rows are predicted best; of zero, the first, where nothing else is sure.
+
+    Parameters
+    ----------
+    log_scores : (n_choices, n_rows)
+    row_weights : (n_rows,)
+    """
+    gain, error = mean_and_error(log_scores - log_scores[0], row_weights)
+    best = int(np.argmax(gain - error))
+    return best if gain[best] > max(error[best], _CHANCE / row_weights.sum()) else 0
+
+
+def _cross_fitted(log_scores: Array, row_weights: Array, groups: Array) -> Array:
+    """What every row gains by the weight that half of the groups chooses, not its own: (n_rows,)."""
+    gained, rng = np.zeros(len(row_weights)), np.random.default_rng(0)
+    for _ in range(_SPLITS):
+        half = np.isin(groups, rng.permutation(np.unique(groups))[::2])
+        for some in (half, ~half):
+            best = _best(log_scores[:, some], row_weights[some])
+            gained[~some] += (log_scores[best] - log_scores[0])[~some] / _SPLITS
+    return gained
 
 
 def _groups(n_rows: int, n_groups: int) -> Array:

@@ -23,7 +23,8 @@ class UnlabelledGain:
         The temperature at which they were scored; of one where the fit has none.
     gain : float
         Average log score of a labelled row left out, with the unlabelled rows at that weight, less that of the
-        labelled rows alone, each at a temperature of its own, where the fit has one.
+        labelled rows alone, each at a temperature of its own, where the fit has one. Where the weight was chosen
+        it is cross-fitted: each half of the labelled rows has the weight that the other half chooses.
     standard_error : float
         Of ``gain``; a row of weight 2 is two rows. Infinite where all weigh no more than one.
     weights, log_scores : (n_choices,)
@@ -61,12 +62,20 @@ class UnlabelledGain:
         scored: Sequence[tuple[Calibration, Array]],
         row_weights: Array,
         at: int,
+        gained: Array | None = None,
     ) -> UnlabelledGain:
-        """The gain of the choice ``at`` over the first, from calibration and log scores of every row with each."""
-        scores = [of_rows for _, of_rows in scored]
-        difference, n_rows = scores[at] - scores[0], row_weights.sum()
-        gain = float(np.average(difference, weights=row_weights))
-        variance = np.average((difference - gain) ** 2, weights=row_weights)
-        error = float(np.sqrt(variance / (n_rows - 1))) if n_rows > 1 else np.inf
+        """The gain of the choice ``at``, from calibration and log scores of every row with each.
+
+        By default every row has ``gained`` the difference of that choice from the first.
+        """
+        scores = np.asarray([of_rows for _, of_rows in scored])
+        gain, error = mean_and_error(scores[at] - scores[0] if gained is None else gained, row_weights)
         averages = np.average(scores, axis=1, weights=row_weights)
-        return cls(float(weights[at]), scored[at][0], gain, error, weights, averages)
+        return cls(float(weights[at]), scored[at][0], float(gain), float(error), weights, averages)
+
+
+def mean_and_error(values: Array, row_weights: Array) -> tuple[Array, Array]:
+    """Average over rows, the last axis, and its standard error: a row of weight 2 is two rows."""
+    mean, n_rows = np.average(values, axis=-1, weights=row_weights), row_weights.sum()
+    variance = np.average((values - np.expand_dims(mean, -1)) ** 2, axis=-1, weights=row_weights)
+    return mean, np.sqrt(variance / (n_rows - 1)) if n_rows > 1 else np.full_like(variance, np.inf)

@@ -39,10 +39,24 @@ def test_rows_that_help_are_used():
     assert found.weight > 0
     assert found.gain > found.standard_error
     assert found.weights.tolist() == list(unlabelled.WEIGHTS)
+    assert found.gain < found.log_scores.max() - found.log_scores[0]  # by which the weight was chosen
     X, y = RIGHT
     alone = bp.GaussianNB(unlabelled="drop").fit(X, hidden(y, 12))
     log_scores = [clf.predict_log_proba(X)[np.arange(300), y].mean() for clf in (learned(RIGHT, 12), alone)]
     assert log_scores[0] > log_scores[1]
+
+
+def test_the_gain_of_a_choice_has_no_bias_where_choices_gain_nothing():
+    """Differences of mean zero, so large that one of four choices often looks sure."""
+    rng, weights, groups = np.random.default_rng(0), np.ones(24), np.arange(24) % 12
+    by_halves, naive = [], []
+    for _ in range(200):
+        scores = np.vstack([np.zeros(24), rng.normal(size=(4, 24))])
+        by_halves.append(unlabelled._cross_fitted(scores, weights, groups).mean())
+        naive.append(scores[unlabelled._best(scores, weights)].mean())
+    errors = [np.std(found) / np.sqrt(200) for found in (by_halves, naive)]
+    assert abs(np.mean(by_halves)) < 4 * errors[0]
+    assert np.mean(naive) > 10 * errors[1]
 
 
 def test_rows_that_hurt_are_left_out():
