@@ -9,18 +9,21 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayesppl.analysis.sampling import lots, stack_rows
+from bayesppl.conjugate import Dirichlet
+from bayesppl.conjugate.words import nested_documents
 from bayesppl.data.arguments import generator, real, whole
-from bayesppl.families.covariates import of_rows
+from bayesppl.families.covariates import Covariates, of_rows
+from bayesppl.families.multinomial import Multinomial
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.posterior import Posterior
+from bayesppl.model.posterior import Exact, Posterior
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
-# Cells of simulated rows, and densities of them, held at once: 8 megabytes.
-_CELLS = 1 << 20
+# Cells of simulated rows, and densities of them, held at once: 16 megabytes.
+_CELLS = 1 << 21
 
 
 def novelty(
@@ -89,7 +92,7 @@ def novelty(
 
 def _number_below(posterior: Posterior, X: Any, bounds: Array, draws: int, rng: np.random.Generator) -> Array:
     """Count rows simulated with the covariates of each row that are at most as dense as its bound: (n_rows,)."""
-    log_joint, covariates = posterior.log_joint_predictive(), posterior.model.family.bound.covariates(X)
+    covariates = posterior.model.family.bound.covariates(X)
     # rows with equal covariates share what is simulated
     alike = np.column_stack([np.zeros(len(bounds)), *covariates.values()])
     _, first, group = np.unique(alike, axis=0, return_index=True, return_inverse=True)
@@ -99,12 +102,28 @@ def _number_below(posterior: Posterior, X: Any, bounds: Array, draws: int, rng: 
     for start in range(0, len(first), step):
         chosen = slice(start, start + step)
         some = first[chosen]
-        simulated = lots(posterior, draws, len(some), of_rows(covariates, some), rng)
-        densities = [
-            logsumexp(log_joint(stack_rows(rows)), axis=1)
-            for rows in batched(simulated, max(1, _CELLS // (len(some) * X.shape[1])))
-        ]
-        ordered = np.sort(np.concatenate(densities).reshape(draws, len(some)), axis=0)
-        for rows, of_row in zip(members[chosen], ordered.T, strict=True):
+        densities = _simulated_densities(posterior, draws, of_rows(covariates, some), len(some), X.shape[1], rng)
+        densities.sort(axis=0)
+        for rows, of_row in zip(members[chosen], densities.T, strict=True):
             below[rows] = np.searchsorted(of_row, bounds[rows], side="right")
     return below
+
+
+def _simulated_densities(
+    posterior: Posterior, draws: int, covariates: Covariates, size: int, n_columns: int, rng: np.random.Generator
+) -> Array:
+    """Log densities of rows from the posterior predictive that have the given covariates: (draws, size)."""
+    belief = posterior.belief.parts["features"] if isinstance(posterior, Exact) else None
+    is_multinomial = isinstance(posterior.model.family, Multinomial)
+    if is_multinomial and isinstance(belief, Dirichlet) and covariates["total"].max() < size * n_columns:
+        weights, totals = posterior.predictive_weights(), covariates["total"].astype(np.intp)
+        documents = nested_documents(belief)
+        codes = rng.choice(len(weights), size=draws, p=weights)
+        return np.stack([logsumexp(documents(code, totals, rng) + np.log(weights), axis=1) for code in codes])
+    log_joint = posterior.log_joint_predictive()
+    simulated = lots(posterior, draws, size, covariates, rng)
+    densities = [
+        logsumexp(log_joint(stack_rows(rows)), axis=1)
+        for rows in batched(simulated, max(1, _CELLS // (size * n_columns)))
+    ]
+    return np.concatenate(densities).reshape(draws, size)

@@ -32,13 +32,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 
 from bayesppl.conjugate import Dirichlet
 from bayesppl.conjugate.conjugate import replace_unchecked, require_positive
 from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
 from bayesppl.conjugate.statistics import Counts
-from bayesppl.conjugate.words import Words, row_totals
+from bayesppl.conjugate.words import Words, row_totals, sparse_multinomial
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families.multinomial import WordFamily
 from bayesppl.kernels.arrays import Array, Theta, log_factorial, log_rising
@@ -115,15 +115,15 @@ class DirichletMultinomial(WordFamily):
     ) -> Any:
         """Draw from the compound itself: word probabilities of every document, then its words."""
         totals, means = required(covariates, "total").astype(np.int64), theta["probability"]
-        few_words = totals.sum() < len(codes) * means.shape[1]
+        if totals.sum() < len(codes) * means.shape[1]:
+            return sparse_multinomial(totals, means, codes, rng, self.concentration)
         parts = []
         for rows in row_blocks(len(codes), means.shape[1]):
             compound = replace_unchecked(Dirichlet(), concentration=self.concentration * means[codes[rows]])
             with np.errstate(divide="ignore"):  # of a mean that is zero
                 [own] = compound.draw(1, rng)["probability"]
-            counts = rng.multinomial(totals[rows], own)
-            parts.append(csr_array(counts) if few_words else counts)
-        return vstack(parts, format="csr") if few_words else np.concatenate(parts)
+            parts.append(rng.multinomial(totals[rows], own))
+        return np.concatenate(parts)
 
     def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> None:
         import pymc as pm

@@ -1,5 +1,7 @@
 """Surprise of rows, against densities computed by scipy."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -114,3 +116,20 @@ def test_a_sampled_posterior_lends_the_draws_of_all_its_chains():
         found, counts = np.unique(drawn, axis=0, return_counts=True)
         np.testing.assert_array_equal(found, np.unique(held["class_weights"].reshape(-1, 2), axis=0))
         assert (counts == times).all()
+
+
+@pytest.mark.parametrize("totals", [[4, 4, 4], [0, 2, 3, 5, 4]])
+def test_p_values_of_counts_are_those_of_all_rows_with_the_same_total(totals):
+    rng = np.random.default_rng(1)
+    probability = np.repeat([[0.5, 0.2, 0.2, 0.1], [0.1, 0.2, 0.2, 0.5]], 6, axis=0)
+    clf = bp.MultinomialNB().fit(rng.multinomial(6, probability), np.repeat([0, 1], 6))
+    rows, exact = rng.multinomial(totals, np.full(4, 0.25)), []
+    for row, total in zip(rows, totals, strict=True):
+        every = [cells for cells in product(range(total + 1), repeat=4) if sum(cells) == total]
+        mass = np.exp(clf.predict_joint_log_proba(every)).sum(1)
+        assert mass.sum() == pytest.approx(1)
+        exact.append(mass[mass <= np.exp(clf.predict_joint_log_proba([row])).sum() * (1 + 1e-9)].sum())
+    draws = 2000
+    found = clf.novelty(rows, draws=draws, random_state=0)["p_value"].values
+    error = np.sqrt(np.multiply(exact, np.subtract(1, exact)).clip(0) / draws)
+    np.testing.assert_array_less(np.abs(found - exact), 4 * error + 2 / draws)

@@ -142,6 +142,24 @@ def test_simulated_words_repeat_themselves_as_often_as_those_of_the_compound():
     assert (np.abs(squares.mean(0) - expected) < 5 * squares.std(0) / np.sqrt(size)).all()
 
 
+@pytest.mark.parametrize("concentration", [0.5, 4.0, 60.0])
+def test_few_words_of_a_large_vocabulary_are_those_of_the_compound(concentration):
+    phi, size = np.array([0.5, 0.2, 0.1, 0.1, 0.05, 0.05]), 4000
+    theta, codes = {"probability": np.array([np.full(6, 1 / 6), phi])}, np.ones(size, dtype=int)
+    rows = bound(6, concentration=concentration).simulate(
+        theta, codes, np.random.default_rng(7), {"total": np.tile([4.0, 0.0], size // 2)}
+    )
+    assert sparse.issparse(rows)
+    counts = rows.toarray()
+    assert (counts.sum(1) == np.tile([4, 0], size // 2)).all()
+    cells, found = np.unique(counts[::2], axis=0, return_counts=True)
+    expected = size / 2 * np.exp([stats.dirichlet_multinomial(concentration * phi, 4).logpmf(x) for x in cells])
+    keep = expected > 5
+    found = np.r_[found[keep], size / 2 - found[keep].sum()]
+    expected = np.r_[expected[keep], size / 2 - expected[keep].sum()]
+    assert stats.chisquare(found, expected).pvalue > 0.001
+
+
 def test_weights_are_refused_with_the_reason():
     for clf in (bp.DirichletMultinomialNB(), bp.MultinomialNB()):
         with pytest.raises(ValueError, match=r"'x0' holds 0\.5 in row 0.*tf-idf, are no counts.*CountVectorizer"):
