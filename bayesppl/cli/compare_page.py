@@ -14,12 +14,11 @@ import numpy as np
 from bayesppl.cli.report import Record
 from bayesppl.cli.rows import Rows
 from bayesppl.data.labels import encode_labels
-from bayesppl.data.leaves import Leaves
 from bayesppl.data.names import one_line, short_names
 from bayesppl.estimators.auto import AutoClassifier
+from bayesppl.estimators.candidates import MEANINGS, assuming_members
 from bayesppl.files import replacing
 from bayesppl.kernels.arrays import Array
-from bayesppl.model.member import Member
 
 # rows by which columns are ranked, those that are explained one by one, and columns that are named
 _RANKED, _HARDEST, _MOST_COLUMNS = 40, 3, 12
@@ -113,6 +112,7 @@ def sections_of(
         }
         for record in records
     ]
+    names = [member.name for member in stack.members]
     yield (
         "The models",
         [
@@ -121,6 +121,7 @@ def sections_of(
             f"{together['accuracy']:.1%} of {len(codes)} rows that were held out.",
             *(_text(f"{fact[:1].upper()}{fact[1:]}.") for fact in stack.facts[1:]),
             _table(models),
+            _table([{"model": name, "looks at": MEANINGS[name]} for name in names]),
             "Accuracy is the share of right answers. The log score is the average logarithm of the probability "
             f"given to the right answer: 0 is perfect, {_blind(stack.class_count):.3f} is what the frequencies "
             "of the classes alone would get. In the last column each row was predicted from all others that "
@@ -234,9 +235,7 @@ def _cautions(clf: AutoClassifier, together: Record, log_proba: Array, codes: Ar
     for label, count in zip(stack.classes.tolist(), stack.class_count.tolist(), strict=True):
         if count < 20:
             yield f"There are only {count:g} rows of {label} to learn from."
-    # every row is in a leaf of each of a hundred trees, which count the same rows whatever the data are
-    others = [m for m in stack.members if not (isinstance(m, Member) and isinstance(m.recoding, Leaves))]
-    surest = max(others, key=lambda member: member.temperature, default=None)
+    surest = max(assuming_members(stack), key=lambda member: member.temperature, default=None)
     if surest is not None and surest.temperature > 2:
         yield (
             f"The model '{surest.name}' would be far too sure by itself (its temperature is "

@@ -32,6 +32,29 @@ from bayesppl.model.calibration import Option
 from bayesppl.model.member import Guest, Member
 from bayesppl.model.stack import Stack
 
+#: What each candidate looks at, for readers who do not program.
+MEANINGS = {
+    "presence": "which words a text has",
+    "counts": "how often a text has each word",
+    "bursts": "how often a text has each word, where words come in bursts; words of at least two texts",
+    "bursts of all words": "how often a text has each word, where words come in bursts",
+    "columns": "each column by itself, and adds up what they say",
+    "means": "each column by itself, and believes most those whose averages differ between the classes",
+    "components": "the few directions in which rows differ most",
+    "linear": "all columns together: how far a row is from the average row of each class",
+    "linear, normal scores": "as linear, with ranks in place of numbers",
+    "steps": "as linear, with the ranges that numbers fall in",
+    "quadratic": "how far a row is from the average row of each class, and how columns vary together in each",
+    "quadratic, normal scores": "as quadratic, with ranks in place of numbers",
+    "quadratic, regularised": "as quadratic, believing only half of how columns vary together",
+    "curves": "as quadratic, with squares and products of the columns",
+    "chosen columns": "each column by itself, with a distribution and a weight of its own",
+    "location": "the combination of categories, and then the numbers, as linear",
+    "trees": "pairs of columns that depend on each other",
+    "leaves": "groups of similar rows that decision trees have found",
+    "leaves, many tried": "as leaves, with trees that try more columns",
+}
+
 #: Fewer rows for each candidate than these cannot choose among them.
 ROWS_PER_CANDIDATE = 15
 
@@ -254,19 +277,29 @@ def summarise(stack: Stack) -> str:
         f"{m.name}{by_folds.get(m.name, '')} {w:.2f}"
         for m, w in zip(stack.members, stack.weights.tolist(), strict=True)
     )
-    calibrated = [member for member in stack.members if member.name not in stack.cross_validated]
     best = max(stack.candidates, key=lambda name: stack.candidates[name][1])
     return "\n".join(
         [
             *stack.facts,
             f"weights: {weighted}",
-            *(f"{m.name!r} by itself {_trust(m.temperature)} (T = {m.temperature:.2f})" for m in calibrated[:1]),
+            *(
+                f"{m.name!r} by itself {_trust(m.temperature)} (T = {m.temperature:.2f})"
+                for m in assuming_members(stack)[:1]
+            ),
             f"left-out labels: log score {stack.log_score:.3f} ± {stack.log_score_se:.3f}, accuracy "
             f"{stack.accuracy:.3f}; best of {len(stack.candidates)} candidates {best!r} "
             f"{stack.candidates[best][1]:.3f}, which looks better than it is; choosing weights cost "
             f"{stack.cost_of_choosing:.4f} a row",
         ]
     )
+
+
+def assuming_members(stack: Stack) -> list[Member]:
+    """Members whose temperature says how well their assumptions hold: not guests, and not leaves.
+
+    Every row is in a leaf of each of a hundred trees, which count the same rows whatever the data are.
+    """
+    return [m for m in stack.members if isinstance(m, Member) and not isinstance(m.recoding, Leaves)]
 
 
 def _trust(temperature: float) -> str:

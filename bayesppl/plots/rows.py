@@ -153,7 +153,7 @@ def plot_stack(clf: AutoClassifier, *, prob: float = PROB, ax: Axes | None = Non
     """
     stack = clf.stack_
     names = [member.name for member in stack.members]
-    ax = axes_of_rows(ax, names, [f", T = {member.temperature:.2g}" for member in stack.members], line=0.35)
+    ax = axes_of_rows(ax, names, [f", T = {member.temperature:.3g}" for member in stack.members], line=0.35)
     draw_ranges(ax, stack.weights, *np.quantile(stack.weight_draws, tails(prob), axis=0))
     ax.set_xlim(0, 1)
     name_axes(ax, f"weight, {100 * prob:.3g}% intervals")

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bayesppl.estimators.candidates import MEANINGS
+
 SECTIONS = [
     "The data",
     "The models",
@@ -90,6 +92,9 @@ def test_the_page_as_markdown(run: Any, table: Path, tmp_path: Path) -> None:
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert all(len(re.split(r"(?<!\\)\|", row)) >= 4 for row in rows)
     assert r"a\|b" in text
+    models = [row.split("|")[1].strip() for row in rows if re.match(r"\| [^|]+ \| (0|1)\.\d\d \|", row)]
+    assert models
+    assert all(f"| {name} | {MEANINGS[name]} |" in rows for name in models)
     assert any("same" in row and row.endswith("| left out by --drop |") for row in rows)
     assert "Row 0 is the first." in text
     assert "<script>" not in text

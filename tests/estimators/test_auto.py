@@ -22,7 +22,10 @@ from sklearn.svm import LinearSVC
 import bayesppl as bp
 from bayesppl.analysis import stacking, uncertainty
 from bayesppl.analysis.calibration import drawn_rows, temper
+from bayesppl.data.read_table import as_table
 from bayesppl.data.recoding import Recoding
+from bayesppl.data.rows import Rows
+from bayesppl.estimators.candidates import MEANINGS, propose
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 EXPLICIT = {
@@ -394,6 +397,29 @@ def test_summary_says_what_was_found(fitted: bp.AutoClassifier) -> None:
     assert fitted.stack_.cost_of_choosing >= 0
     scores = fitted.candidate_scores()
     assert float(scores["weight"].sum()) == pytest.approx(1)
+
+
+def test_every_built_in_candidate_has_a_meaning() -> None:
+    rng = np.random.default_rng(0)
+    tables = [
+        pd.DataFrame(rng.normal(size=(200, 6)), columns=list("uvwxyz")).assign(level=rng.choice(["a", "b"], 200)),
+        rng.normal(size=(20, 40)),
+        csr_array(rng.poisson(0.5, (60, 8))),
+    ]
+    found = set()
+    for X in tables:
+        candidates, _ = propose(Rows(as_table(X), np.arange(2), np.arange(X.shape[0]) % 2, None))
+        found |= {candidate.name for candidate in candidates}
+    assert found == set(MEANINGS)
+
+
+def test_summary_judges_no_leaves_by_their_temperature() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 2, (400, 5))
+    clf = bp.AutoClassifier().fit(X + rng.normal(0, 0.1, X.shape), X[:, 0] ^ X[:, 1] ^ X[:, 2])
+    assert clf.stack_.members[0].name == "leaves"
+    assert clf.stack_.members[0].temperature > 10
+    assert "'leaves' by itself" not in clf.summary()
 
 
 def test_notebooks_show_the_summary_and_the_candidates(fitted: bp.AutoClassifier) -> None:
