@@ -165,6 +165,14 @@ def test_a_missing_number_is_integrated_out(covariance, rule):
     np.testing.assert_allclose(found, integrate.simpson(densities, x=bills, axis=0), rtol=1e-6)
 
 
+@pytest.mark.parametrize("rule", ["predictive", "mean"])
+def test_rows_without_numbers_are_known_by_their_levels(rule, capfd):
+    every = pd.DataFrame([(s, t) for s in LEVELS["sex"] for t in LEVELS["island"]], columns=["sex", "island"])
+    joint = np.exp(fitted(rule=rule).predict_joint_log_proba(every.assign(mass=np.nan, bill=np.nan)))
+    assert joint.sum() == pytest.approx(1, abs=1e-12)
+    assert capfd.readouterr() == ("", "")  # of the linear algebra, which is of matrices without a row
+
+
 @pytest.mark.parametrize(
     ("table", "rule"), [("independent", "predictive"), ("joint", "map"), ("evidence", "predictive")]
 )
