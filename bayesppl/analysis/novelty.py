@@ -12,7 +12,9 @@ from bayesppl.analysis.sampling import lots, stack_rows
 from bayesppl.conjugate import Dirichlet
 from bayesppl.conjugate.words import nested_documents
 from bayesppl.data.arguments import generator, real, whole
+from bayesppl.families.composite import BlockRows
 from bayesppl.families.covariates import Covariates, of_rows
+from bayesppl.families.gaps import missing_cells
 from bayesppl.families.multinomial import Multinomial
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
@@ -39,8 +41,7 @@ def novelty(
     ----------
     fitted : Fitted
     X : table or (n_rows, n_features) array-like
-        A row with missing cells has fewer chances to surprise: its p-value is then too large rather than too
-        small.
+        A row with missing cells is compared with simulated rows that lack the same cells.
     level : float
         A row is called novel where its p-value is at most this; so is about this share of rows that are not.
     draws : int
@@ -91,10 +92,11 @@ def novelty(
 
 
 def _number_below(posterior: Posterior, X: Any, bounds: Array, draws: int, rng: np.random.Generator) -> Array:
-    """Count rows simulated with the covariates of each row that are at most as dense as its bound: (n_rows,)."""
-    covariates = posterior.model.family.bound.covariates(X)
-    # rows with equal covariates share what is simulated
-    alike = np.column_stack([np.zeros(len(bounds)), *covariates.values()])
+    """Count rows simulated with the covariates and gaps of each row that are at most as dense as its bound."""
+    covariates, gaps = posterior.model.family.bound.covariates(X), _gaps(X)
+    # rows with equal covariates and gaps share what is simulated
+    gaps = np.packbits(gaps[:, gaps.any(0)], axis=1)
+    alike = np.column_stack([np.zeros(len(bounds)), *covariates.values(), gaps])
     _, first, group = np.unique(alike, axis=0, return_index=True, return_inverse=True)
     members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
     below = np.empty(len(bounds), dtype=np.intp)
@@ -102,7 +104,7 @@ def _number_below(posterior: Posterior, X: Any, bounds: Array, draws: int, rng: 
     for start in range(0, len(first), step):
         chosen = slice(start, start + step)
         some = first[chosen]
-        densities = _simulated_densities(posterior, draws, of_rows(covariates, some), len(some), X.shape[1], rng)
+        densities = _simulated_densities(posterior, draws, of_rows(covariates, some), X[some], rng)
         densities.sort(axis=0)
         for rows, of_row in zip(members[chosen], densities.T, strict=True):
             below[rows] = np.searchsorted(of_row, bounds[rows], side="right")
@@ -110,9 +112,10 @@ def _number_below(posterior: Posterior, X: Any, bounds: Array, draws: int, rng: 
 
 
 def _simulated_densities(
-    posterior: Posterior, draws: int, covariates: Covariates, size: int, n_columns: int, rng: np.random.Generator
+    posterior: Posterior, draws: int, covariates: Covariates, X: Any, rng: np.random.Generator
 ) -> Array:
-    """Log densities of rows from the posterior predictive that have the given covariates: (draws, size)."""
+    """Log densities of simulated rows, with these covariates and the gaps of X: (draws, n_rows)."""
+    size, n_columns = X.shape
     belief = posterior.belief.parts["features"] if isinstance(posterior, Exact) else None
     is_multinomial = isinstance(posterior.model.family, Multinomial)
     if is_multinomial and isinstance(belief, Dirichlet) and covariates["total"].max() < size * n_columns:
@@ -123,7 +126,21 @@ def _simulated_densities(
     log_joint = posterior.log_joint_predictive()
     simulated = lots(posterior, draws, size, covariates, rng)
     densities = [
-        logsumexp(log_joint(stack_rows(rows)), axis=1)
+        logsumexp(log_joint(stack_rows([_with_gaps(row, X) for row in rows])), axis=1)
         for rows in batched(simulated, max(1, _CELLS // (size * n_columns)))
     ]
     return np.concatenate(densities).reshape(draws, size)
+
+
+def _gaps(X: Any) -> Array:
+    """Which cells are missing, of all blocks side by side; counts have no gaps."""
+    if isinstance(X, BlockRows):
+        return np.hstack([_gaps(part) for part in X.parts.values()])
+    return missing_cells(X) if isinstance(X, np.ndarray) else np.zeros((X.shape[0], 0), dtype=bool)
+
+
+def _with_gaps(rows: Any, X: Any) -> Any:
+    """Leave out of encoded rows the cells that X, as many rows, does not have."""
+    if isinstance(X, BlockRows):
+        return BlockRows({block: _with_gaps(rows.parts[block], part) for block, part in X.parts.items()})
+    return np.where(missing_cells(X), X, rows) if isinstance(X, np.ndarray) else rows

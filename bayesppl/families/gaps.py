@@ -91,7 +91,7 @@ def draw_missing(family: Family, theta: Theta, X: Any, codes: Array, rng: np.ran
     """
     if not isinstance(X, np.ndarray):
         return X  # counts, which cannot be missing
-    missing = _missing_cells(X)
+    missing = missing_cells(X)
     if missing.any() and all(len(factor.columns) == 1 for factor in family.bound.factors):
         simulated = family.simulate(theta, codes, rng, family.bound.covariates(X))
         return np.where(missing, simulated, X)
@@ -100,13 +100,13 @@ def draw_missing(family: Family, theta: Theta, X: Any, codes: Array, rng: np.ran
     return drawn
 
 
-def _missing_cells(X: Array) -> Array:
+def missing_cells(X: Array) -> Array:
     """Which encoded cells are missing: NaN among numbers, negative ones among codes of levels."""
     return np.asarray(np.isnan(X) if X.dtype.kind == "f" else X < 0)
 
 
 def _require_filled(family: Family, X: Array) -> None:
-    if _missing_cells(X).any():
+    if missing_cells(X).any():
         raise NotImplementedError(
             f"the {family.name} family cannot fill missing categories, which depend on each other. Use one whose "
             "columns are independent given the class, such as bayesppl.MixedNB has"

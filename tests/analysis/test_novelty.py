@@ -28,22 +28,28 @@ def test_score_is_the_mixture_density():
     np.testing.assert_allclose(clf.novelty(X, draws=10)["log_density"], np.log(mixture), rtol=1e-10)
 
 
-def test_p_value_of_one_class_is_a_tail_of_student_t():
-    # two classes with the same rows: the predictive is one t, and density falls with the distance from its centre
+@pytest.mark.parametrize("unit", [None, 1e-3, 1e3])
+def test_p_value_of_one_class_is_a_tail_of_student_t(unit):
+    # two classes with the same rows: the predictive is one t, and density falls with the distance from its centre;
+    # of a second column the cell is missing, whatever its unit
     x = np.random.default_rng(0).normal(3.0, 2.0, 30)
-    clf = bp.GaussianNB(bp.NormalInverseGamma(0, 1, 2, 2)).fit(np.tile(x, 2)[:, None], np.repeat([0, 1], 30))
+    units, gaps = ([1.0], []) if unit is None else ([1.0, unit], [np.nan])
+    clf = bp.GaussianNB(bp.NormalInverseGamma(0, 1, 2, 2)).fit(
+        np.tile(x, 2)[:, None] * units, np.repeat([0, 1], 30)
+    )
     belief = clf.posterior_.belief.parts["features"]
     m, kappa, a, b = (float(v[0, 0]) for v in (belief.location, belief.kappa, belief.a, belief.b))
     at = np.asarray([m, m + 1.0, m - 3.0, m + 6.0])
     exact = 2 * stats.t(2 * a, m, np.sqrt(b * (kappa + 1) / (a * kappa))).sf(m + np.abs(at - m))
     draws = 4000
-    found = clf.novelty(at[:, None], draws=draws, random_state=0)["p_value"].values
+    found = clf.novelty([[x, *gaps] for x in at], draws=draws, random_state=0)["p_value"].values
     error = np.sqrt(exact * (1 - exact) / draws)
     np.testing.assert_array_less(np.abs(found - exact), 4 * error + 2 / draws)
 
 
-def test_p_values_of_rows_from_the_model_are_uniform():
-    clf = bp.LinearDiscriminantAnalysis().fit(X, y)
+@pytest.mark.parametrize("share", [0.0, 0.4])
+def test_p_values_of_rows_from_the_model_are_uniform_with_gaps_too(share):
+    clf = bp.LinearDiscriminantAnalysis().fit(X / 100, y)
     posterior, rng = clf.posterior_, np.random.default_rng(1)
     theta = posterior.draws(1, 300, rng)
     rows = [
@@ -54,7 +60,9 @@ def test_p_values_of_rows_from_the_model_are_uniform():
         )
         for s in range(300)
     ]
-    p_values = clf.novelty(np.concatenate(rows), random_state=2)["p_value"]
+    cells = np.concatenate(rows)
+    gaps = rng.random(cells.shape) < share
+    p_values = clf.novelty(np.where(gaps, np.nan, cells), random_state=2)["p_value"][~gaps.all(1)]
     assert stats.kstest(p_values, "uniform").pvalue > 0.001
 
 
