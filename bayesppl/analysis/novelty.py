@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from bayesppl.analysis.sampling import lots, stack_rows
 from bayesppl.conjugate import Dirichlet
-from bayesppl.conjugate.words import nested_documents
+from bayesppl.conjugate.documents import nested_documents
 from bayesppl.data.arguments import generator, real, whole
 from bayesppl.families.composite import BlockRows
 from bayesppl.families.covariates import Covariates, of_rows

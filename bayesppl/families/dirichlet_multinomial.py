@@ -36,9 +36,10 @@ from scipy.sparse import csr_array
 
 from bayesppl.conjugate import Dirichlet
 from bayesppl.conjugate.conjugate import replace_unchecked, require_positive
+from bayesppl.conjugate.documents import sparse_multinomial
 from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
 from bayesppl.conjugate.statistics import Counts
-from bayesppl.conjugate.words import Words, row_totals, sparse_multinomial
+from bayesppl.conjugate.words import Words, row_totals
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families.multinomial import WordFamily
 from bayesppl.kernels.arrays import Array, Theta, log_factorial, log_rising

@@ -1,14 +1,10 @@
-r"""Rows with gaps in columns that are correlated: completed given the parameters.
+"""Rows with gaps in columns that are correlated: completed given the parameters.
 
 Sums of products cannot be taken over rows that lack cells. Given the parameters and the class, the missing cells
-of a normal row are normal given the others,
-
-.. math:: x_m \mid x_o \sim N\bigl(\mu_m + B (x_o - \mu_o),\; \Sigma_{mm} - B \Sigma_{om}\bigr),
-   \qquad B = \Sigma_{mo} \Sigma_{oo}^{-1},
-
-so that they can be drawn, or the expectation of the sums be taken over them (Little & Rubin 2019, "Statistical
-Analysis with Missing Data", sections 11.2 and 11.3). Columns that are independent skip what is missing instead.
-That a cell is missing must not depend on what it holds, given the cells that are there and the class.
+have a distribution given the others, so that they can be drawn, or the expectation of the sums be taken over them
+(Little & Rubin 2019, "Statistical Analysis with Missing Data", sections 11.2 and 11.3). Columns that are
+independent skip what is missing instead. That a cell is missing must not depend on what it holds, given the cells
+that are there and the class.
 """
 
 from __future__ import annotations
@@ -16,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import singledispatch
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from bayesppl.conjugate.moments import Moments
-from bayesppl.conjugate.rows import sum_each, sum_shares
+from bayesppl.conjugate.rows import sum_shares
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.labels import one_hot
 from bayesppl.families.components import Allocated, with_counts
@@ -29,9 +25,9 @@ from bayesppl.families.composite import BlockRows, CompositeFamily, parameters_o
 from bayesppl.families.conditional_gaussian import ConditionalGaussian
 from bayesppl.families.family import Family
 from bayesppl.families.gaussian_full import CorrelatedNormals
-from bayesppl.families.gaussian_regression import GaussianRegression
 from bayesppl.families.mixture import Mixture
 from bayesppl.families.multivariate_t import MultivariateT
+from bayesppl.families.normals_with_gaps import draw_normals, expected_moments
 from bayesppl.families.transformed import Transformed
 from bayesppl.kernels.arrays import Array, Theta, draw_shares, numbers_of_rows
 
@@ -179,55 +175,12 @@ def _(family: CorrelatedNormals, X: Array) -> Array:
 
 @draw_gaps.register(CorrelatedNormals)
 def _(family: CorrelatedNormals, theta: Theta, X: Array, codes: Array, rng: np.random.Generator) -> Array:
-    return _normals_drawn(family, theta, X, codes, rng, np.ones(len(X)))
-
-
-def _normals_drawn(
-    family: CorrelatedNormals,
-    theta: Theta | None,
-    X: Array,
-    codes: Array,
-    rng: np.random.Generator,
-    weights: Array,
-) -> Array:
-    """Normal rows, the missing cells drawn, where the covariance of each row is divided by its weight."""
-    rows = np.flatnonzero(have_gaps(family, X))
-    if not len(rows):
-        return X
-    out = np.array(X, dtype=np.float64)
-    found = _given_present(family, theta, X[rows], codes[rows])
-    is_missing = np.einsum("gii->gi", found.covariance) > 0
-    # cells that are there have a block of their own, of which nothing is used
-    roots = np.linalg.cholesky(found.covariance + np.eye(is_missing.shape[1]) * ~is_missing[:, None])
-    noise = np.einsum("nij,nj->ni", roots[found.group], rng.standard_normal((len(rows), is_missing.shape[1])))
-    noise *= is_missing[found.group] / np.sqrt(weights[rows])[:, None]
-    out[rows, -is_missing.shape[1] :] = found.mean + noise
-    return out
+    return draw_normals(family, theta, X, codes, rng, np.ones(len(X)))
 
 
 @expected_statistics.register(CorrelatedNormals)
 def _(family: CorrelatedNormals, theta: Theta | None, X: Array, shares: Array) -> Moments:
-    return _normals_expected(family, theta, X, shares, shares)
-
-
-def _normals_expected(
-    family: CorrelatedNormals, theta: Theta | None, X: Array, shares: Array, weighted: Array
-) -> Moments:
-    """Sums of normal rows, ``weighted`` being their shares times the weights their covariances are divided by."""
-    rows = np.flatnonzero(have_gaps(family, X))
-    if not len(rows):
-        return sum_shares(family.rows(X), weighted)
-    filled, n_numbers = [], len(family.columns)
-    spread = np.zeros((shares.shape[1], X.shape[1], X.shape[1]))
-    for k in range(shares.shape[1]):
-        found = _given_present(family, theta, X[rows], np.full(len(rows), k), shares[rows].sum(1))
-        of_class = np.array(X, dtype=np.float64)
-        of_class[rows, -n_numbers:] = found.mean
-        filled.append(family.rows(of_class))
-        weights = np.bincount(found.group, shares[rows, k])
-        spread[k, -n_numbers:, -n_numbers:] = np.tensordot(weights, found.covariance, 1)
-    sums: Moments = sum_each(filled, weighted.T)
-    return replace(sums, scatter=sums.scatter + (spread.sum(0) if sums.is_tied else spread))
+    return expected_moments(family, theta, X, shares, shares)
 
 
 @have_gaps.register(MultivariateT)
@@ -238,7 +191,7 @@ def _(family: MultivariateT, X: Array) -> Array:
 @draw_gaps.register(MultivariateT)
 def _(family: MultivariateT, theta: Theta | None, X: Array, codes: Array, rng: np.random.Generator) -> Array:
     weights = family.weights(theta, X, rng)[np.arange(len(X)), codes]
-    return np.column_stack([_normals_drawn(family.inner, theta, X, codes, rng, weights), weights])
+    return np.column_stack([draw_normals(family.inner, theta, X, codes, rng, weights), weights])
 
 
 @draw_missing.register(MultivariateT)
@@ -248,7 +201,7 @@ def _(family: MultivariateT, theta: Theta, X: Array, codes: Array, rng: np.rando
 
 @expected_statistics.register(MultivariateT)
 def _(family: MultivariateT, theta: Theta | None, X: Array, shares: Array) -> Moments:
-    found = _normals_expected(family.inner, theta, X, shares, shares * family.weights(theta, X))
+    found = expected_moments(family.inner, theta, X, shares, shares * family.weights(theta, X))
     return replace(found, spare=shares.sum(0) - found.count)
 
 
@@ -335,59 +288,3 @@ def _drawn_by_block(
             for block, part in family.parts.items()
         }
     )
-
-
-class _Given(NamedTuple):
-    """Rows of numbers given the cells that are there.
-
-    Attributes
-    ----------
-    mean : (n_rows, n_numbers)
-        Cells that are there, and the mean of those missing.
-    covariance : (n_groups, n_numbers, n_numbers)
-        Of the missing cells, zero elsewhere, of rows of one class that lack the same.
-    group : (n_rows,)
-    """
-
-    mean: Array
-    covariance: Array
-    group: Array
-
-
-def _given_present(
-    family: CorrelatedNormals, theta: Theta | None, X: Array, codes: Array, weights: Array | None = None
-) -> _Given:
-    numbers = X[:, X.shape[1] - len(family.columns) :]
-    mean, covariance = _normal(family, theta, X, codes, weights)
-    missing = np.isnan(numbers)
-    combinations, group = np.unique(np.column_stack([codes, missing]), axis=0, return_inverse=True)
-    matrices = np.broadcast_to(
-        covariance if covariance.ndim == 2 else covariance[combinations[:, 0]],
-        (len(combinations), *covariance.shape[-2:]),
-    )
-    lacking = combinations[:, 1:].astype(bool)
-    across = np.where(lacking[:, None], 0.0, matrices)
-    # the identity stands in where cells are missing, which leaves their part of the solution zero
-    known = np.where(lacking[:, :, None] | lacking[:, None], np.eye(lacking.shape[1]), matrices)
-    slope = np.swapaxes(np.linalg.solve(known, np.swapaxes(across, 1, 2)), 1, 2)
-    left = (matrices - slope @ np.swapaxes(across, 1, 2)) * (lacking[:, :, None] & lacking[:, None])
-    group = group.ravel()
-    expected = mean + np.einsum("nij,nj->ni", slope[group], np.where(missing, 0.0, numbers - mean))
-    return _Given(np.where(missing, expected, numbers), left, group)
-
-
-def _normal(
-    family: CorrelatedNormals, theta: Theta | None, X: Array, codes: Array, weights: Array | None
-) -> tuple[Array, Array]:
-    """Mean of the numbers of every row, given its class, and the covariances of the classes, or of all."""
-    if theta is None:
-        there = np.ma.masked_invalid(X[:, X.shape[1] - len(family.columns) :])
-        centre: Any = np.ma.average(there, 0, weights)
-        variances: Any = np.ma.average((there - centre) ** 2, 0, weights)
-        mean = np.broadcast_to(centre.filled(0.0), there.shape)
-        return mean, np.diag(np.where(variances.filled(0.0) > 0, variances.filled(0.0), 1.0))
-    mean = theta["mean"][codes]
-    if isinstance(family, GaussianRegression):
-        effect, given = theta["effect"], X[:, : X.shape[1] - len(family.columns)]
-        mean = mean + (given @ effect if family.tied else np.einsum("nq,nqp->np", given, effect[codes]))
-    return mean, family.covariances(theta)

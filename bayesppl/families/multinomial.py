@@ -24,6 +24,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from bayesppl.conjugate import Dirichlet
+from bayesppl.conjugate.documents import sparse_multinomial
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
 from bayesppl.conjugate.statistics import Counts
@@ -32,7 +33,6 @@ from bayesppl.conjugate.words import (
     log_coefficients_of_sizes,
     narrowed_words,
     one_class_each,
-    sparse_multinomial,
 )
 from bayesppl.data.table import Table
 from bayesppl.families import closed_forms

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, issparse
 
 import bayesppl as bp
 from bayesppl.analysis.draws import narrowed, thetas
-from bayesppl.conjugate.words import sparse_multinomial
+from bayesppl.conjugate.documents import sparse_multinomial
 
 CLASSES, WORDS, LENGTH = 8, 20_000, 60
 
