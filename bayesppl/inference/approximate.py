@@ -122,7 +122,8 @@ class ADVI(_ByPyMC):
 class SMC(_ByPyMC):
     """Sequential Monte Carlo from prior to posterior, with an estimate of the evidence.
 
-    See Del Moral, Doucet & Jasra (2006).
+    See Del Moral, Doucet & Jasra (2006). Not of correlated normal columns, whose PyMC model has no draws of the
+    prior to begin with.
 
     The record holds ``log_marginal_likelihood``, one per chain: of the data up to factors that hold no parameter.
 
@@ -141,9 +142,15 @@ class SMC(_ByPyMC):
     def _run(self, pymc_model: Any) -> tuple[Any, tuple[int, int], dict[str, Any]]:
         import pymc as pm
 
-        tree = pm.sample_smc(
-            self.draws, chains=self.chains, cores=1, random_seed=self.random_state, progressbar=False
-        )
+        try:
+            tree = pm.sample_smc(
+                self.draws, chains=self.chains, cores=1, random_seed=self.random_state, progressbar=False
+            )
+        except NotImplementedError as error:  # of variables that are declared by a density alone
+            raise NotImplementedError(
+                f"particles begin as draws of the prior, and PyMC has none of this model ({error}), as of "
+                "correlated normal columns: use inference='nuts' or 'laplace'"
+            ) from None
         # one value per stage, of which the last is the estimate; shorter chains are padded with NaN
         stages = tree["sample_stats"]["log_marginal_likelihood"].values
         evidence = [float(np.ravel(chain)[-1]) for chain in stages]

@@ -112,6 +112,11 @@ def test_a_density_without_a_mode_is_refused():
         _mode_and_root(lambda point: (float(point.sum()), np.ones(len(point))), np.zeros(2))
 
 
+def test_a_prior_without_draws_is_refused_by_particles():
+    with pytest.raises(NotImplementedError, match="begin as draws of the prior, and PyMC has none"):
+        bp.LinearDiscriminantAnalysis(inference=bp.SMC(draws=10)).fit([[0.0], [1.0], [3.0], [5.0]], [0, 0, 1, 1])
+
+
 def test_pathfinder_is_refused():
     with pytest.raises(ValueError, match="only through pymc-extras"):
         bp.BernoulliNB(inference="pathfinder").fit([[0], [1]], [0, 1])
