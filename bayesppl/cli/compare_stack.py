@@ -11,9 +11,9 @@ from bayesppl.analysis.scores import log_scores, paired_difference
 from bayesppl.cli.report import Findings, Record, write_csv
 from bayesppl.cli.rows import Rows
 from bayesppl.cli.terminal import safe, table
+from bayesppl.data.column_facts import read_columns
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.read_table import as_table
-from bayesppl.data.recoding import read_columns
 from bayesppl.estimators.auto import AutoClassifier
 from bayesppl.evaluation.comparison import average_scores
 from bayesppl.files.provenance import environment

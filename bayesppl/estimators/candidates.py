@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 from scipy.sparse import issparse
 
 from bayesppl.conjugate import Dirichlet
+from bayesppl.data.column_facts import Column
 from bayesppl.data.curves import MOST_CURVED, Curves
 from bayesppl.data.leaves import Leaves
 from bayesppl.data.levels import factorize
 from bayesppl.data.names import listed
 from bayesppl.data.preprocessing import AnyRecoding
-from bayesppl.data.recoding import Column, Recoding, Unrecoded
+from bayesppl.data.recoding import Recoding, Unrecoded
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Table
 from bayesppl.families import (
