@@ -94,13 +94,17 @@ class Hierarchy:
     def common(self, prior: Conjugate) -> Any:
         """The prior of one class in place of all, which has the numbers that the classes share.
 
-        It is that of the first class in :meth:`log_evidence`. Numbers found without the classes, such as κ of a
-        single mean, would be found for another question, and the two evidences would differ in them.
+        It is that of the first class in :meth:`log_evidence`, but that its mean is the average of the means of K
+        classes, whose prior is worth K times as many rows. Were it worth no more than that of each, the evidence
+        of one mean would be too low: the location is the mean of the same rows. Numbers found without the classes,
+        such as κ of a single mean, would be found for another question.
         """
         n_features = len(self.sd)
         if self.is_lent:
-            return self._given(np.zeros((1, n_features, n_features)), np.zeros(1))
-        return prior.select_classes(np.zeros(1, dtype=np.intp))
+            found = self._given(np.zeros((1, n_features, n_features)), np.zeros(1))
+        else:
+            found = prior.select_classes(np.zeros(1, dtype=np.intp))
+        return replace_unchecked(found, kappa=len(self.degrees) * found.kappa)
 
     def log_evidence(self, statistics: Moments) -> Array:
         r"""Log evidence of every class given those before it, up to log h: (n_classes,).

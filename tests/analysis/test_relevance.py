@@ -90,15 +90,16 @@ def test_correlated_features_are_judged_as_a_block(covariance):
     clf = bp.GenerativeClassifier(bp.Gaussian(covariance)).fit(*IRIS)
     found = clf.feature_relevance()
     assert found["feature"].values.tolist() == ["all features"]
-    # one class, whose prior has the numbers of the first prior of the classes, written out
+    # one class, whose prior has the numbers of the first prior of the classes, written out, and a mean that is the
+    # average of three
     prior = clf.posterior_.prior.parts["features"]
     if covariance == "full":
         found_of_all = hierarchy(clf.posterior_.statistics.parts["features"], False, range(4))
         rows = found_of_all.independence * found_of_all.others / (found_of_all.others + found_of_all.independence)
         psi = np.diag(rows * found_of_all.sd**2)
-        declared = bp.NormalInverseWishart(prior.location[0], prior.kappa[0], 3 + rows, psi)
+        declared = bp.NormalInverseWishart(prior.location[0], 3 * prior.kappa[0], 3 + rows, psi)
     elif covariance == "tied":
-        declared = bp.NormalInverseWishart(prior.location[0], prior.kappa[0], float(prior.nu), prior.psi)
+        declared = bp.NormalInverseWishart(prior.location[0], 3 * prior.kappa[0], float(prior.nu), prior.psi)
     else:
         declared = "fraley-raftery"
     pooled = bp.Gaussian(covariance, declared).bind(as_table(IRIS[0]), (0,))
