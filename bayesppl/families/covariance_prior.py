@@ -33,7 +33,7 @@ import numpy as np
 from scipy.linalg.lapack import dposv, dsygvd
 from scipy.special import gammaln
 
-from bayesppl.conjugate import Conjugate, NormalInverseWishart
+from bayesppl.conjugate import NormalInverseWishart
 from bayesppl.conjugate.conjugate import replace_unchecked
 from bayesppl.conjugate.moments import Moments
 from bayesppl.families.moment_priors import VARIANCE_ROWS, scatter_degrees, within_sd
@@ -91,7 +91,7 @@ class Hierarchy:
             self._given(_of_others(scatter), _of_others(degrees), self.shares), hierarchy=self
         )
 
-    def common(self, prior: Conjugate) -> Any:
+    def common(self, prior: Any) -> Any:
         """The prior of one class in place of all, which has the numbers that the classes share.
 
         It is that of the first class in :meth:`log_evidence`, but that its mean is the average of the means of K
@@ -99,11 +99,9 @@ class Hierarchy:
         of one mean would be too low: the location is the mean of the same rows. Numbers found without the classes,
         such as κ of a single mean, would be found for another question.
         """
-        n_features = len(self.sd)
+        n_features, found = len(self.sd), prior.select_classes(np.zeros(1, dtype=np.intp))
         if self.is_lent:
             found = self._given(np.zeros((1, n_features, n_features)), np.zeros(1))
-        else:
-            found = prior.select_classes(np.zeros(1, dtype=np.intp))
         return replace_unchecked(found, kappa=len(self.degrees) * found.kappa)
 
     def log_evidence(self, statistics: Moments) -> Array:
