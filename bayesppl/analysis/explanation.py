@@ -202,7 +202,7 @@ def labelled(
             "row": row_names(X, len(log_odds)),
             "feature": coord(list(cells)),
             "class": coord([odds.classes[k] for k in odds.places]),
-            "cell": (("row", "feature"), np.column_stack([np.asarray(words, str) for words in cells.values()])),
+            "cell": (("row", "feature"), np.array([*cells.values()], str).reshape(len(cells), len(log_odds)).T),
         },
         attrs={
             "against": "all other classes" if odds.against is None else str(odds.classes[odds.against]),

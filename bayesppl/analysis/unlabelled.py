@@ -98,7 +98,9 @@ def weigh(
         scores = np.asarray([of_rows for _, of_rows in scored])
         best = _best(scores, rows.weights)
         gained = _cross_fitted(scores, rows.weights, groups) if best else None
-        return UnlabelledGain.of(weights, scored, rows.weights, best, gained)
+        found = UnlabelledGain.of(weights, scored, rows.weights, best, gained)
+        # a weight that one half chooses and the other half is worse with was chosen by chance
+        return found if found.gain > 0 else UnlabelledGain.of(weights, scored, rows.weights, 0)
     found = UnlabelledGain.of(weights, scored, rows.weights, 1)
     if found.hurts:
         warn(

@@ -245,7 +245,8 @@ def _rows_of_common_mean(shared: Array, gaps: Array, count: Array, nu: float) ->
     between = (
         weights[:, :, None] * np.eye(len(count)) - weights[:, :, None] * weights[:, None, :] / sums[:, None, None]
     )
-    log_det = np.linalg.slogdet(np.eye(len(count)) + between @ products)[1]
+    # the determinant is at least one, but for rounding
+    log_det = np.maximum(np.linalg.slogdet(np.eye(len(count)) + between @ products)[1], 0.0)
     log_evidence = (
         0.5 * len(gaps.T) * (np.log(shrunk).sum(1) - np.log(sums)) - 0.5 * (nu + count.sum() - 1) * log_det
     )

@@ -87,4 +87,4 @@ class LogGaussian(Transformed):
             return np.exp(rows)
 
     def log_base(self, X: Array, rows: Array) -> Array:
-        return -np.nan_to_num(rows)
+        return -np.nan_to_num(rows, posinf=np.inf)

@@ -67,7 +67,7 @@ class Pairs:
     @property
     def value(self) -> np.ndarray:
         """Round the numbers to one part; zero where they do not exceed their error."""
-        return np.where(np.abs(self.high) > self.error, self.high, 0.0)
+        return np.where(np.abs(self.high) <= self.error, 0.0, self.high)
 
     @property
     def is_zero(self) -> np.ndarray:
@@ -91,7 +91,7 @@ class Pairs:
         """Whether these are integers, known exactly, whose sums are exact in any order."""
         if self.error.any() or self.low.any() or not (self.high == np.rint(self.high)).all():
             return False
-        return bool(np.abs(self.high).max(initial=0.0) * len(self.high) < _LARGEST_INTEGER)
+        return bool(np.abs(self.high).max(initial=0.0) < _LARGEST_INTEGER / max(1, len(self.high)))
 
     def each(self, change: Callable[[np.ndarray], np.ndarray]) -> Pairs:
         """Give all parts another shape or order."""

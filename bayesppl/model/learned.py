@@ -109,7 +109,10 @@ class Learned:
     def plus(self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None) -> Self:
         """With further rows; see :meth:`summarise`."""
         rows = self._further(X, y, sample_weight)
-        return replace(self, statistics=self.statistics.tracked() + self._tracked(rows, n_jobs))
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # the prior refuses sums that overflow, and names the column
+            return replace(self, statistics=self.statistics.tracked() + self._tracked(rows, n_jobs))
 
     def minus(self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None) -> Self:
         """Without rows that were learned before.

@@ -118,6 +118,8 @@ def problems(estimator: str, questions: list[str]) -> Iterator[str]:
             f"classes: {name}", lambda classes=classes: make().set_params(classes=classes).fit(good, CODES)
         )
     for name, weights in WEIGHTS.items():
+        if estimator == "AutoClassifier" and "1e100" in name:
+            continue  # beside rows that count so much nothing is left to weigh models by
         yield from fit_and_ask(f"weights: {name}", good, CODES, weights())
 
 
