@@ -13,6 +13,9 @@ from support.pairs import in_turn
 
 import bayesppl as bp
 
+# rows of a stream repeat
+pytestmark = pytest.mark.filterwarnings("ignore:the last call of forget took away rows equal to these")
+
 Check = Callable[[bp.GenerativeClassifier, np.ndarray, np.ndarray], None]
 
 

@@ -69,7 +69,7 @@ def test_settings_that_cannot_be_met_are_refused(options, message):
 def test_predictive_pays_where_rows_are_few_on_real_data(name):
     data = load(name)
     clf = bp.BernoulliNB() if name == "digits_binary" else bp.QuadraticDiscriminantAnalysis()
-    curve = bp.learning_curve(clf, data.X, data.y, [20, 100], repeats=20)
+    curve = bp.learning_curve(clf, data.X, data.y, [20, 100], repeats=80)
     few = curve.sel(size=20, rule="mean" if name == "digits_binary" else "map")
     gap, error = float(few["log_score_difference"]), float(few["log_score_difference_se"])
     if name == "digits_binary":
