@@ -51,6 +51,7 @@ from .estimators.naive_bayes import MultinomialNB as MultinomialNB
 from .estimators.naive_bayes import PoissonNB as PoissonNB
 from .estimators.pymc_classifier import PyMCClassifier as PyMCClassifier
 from .estimators.pymc_classifier import from_pymc as from_pymc
+from .estimators.pymc_classifier import model_with_rows as model_with_rows
 from .evaluation.comparison import Comparison as Comparison
 from .evaluation.comparison import compare as compare
 from .evaluation.covariance_structures import covariance_structures as covariance_structures

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 
 from bayesppl.analysis.column_weights import calibrated
+from bayesppl.analysis.parameters import row_names
 from bayesppl.analysis.pymc_and_arviz import recognition, user_datatree, user_model
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.read_table import as_table
+from bayesppl.data.rows import Rows
 from bayesppl.errors import NotConjugateError
 from bayesppl.estimators.classifier import BayesClassifier, ask
 from bayesppl.estimators.generative import GenerativeClassifier
@@ -263,3 +265,51 @@ def from_pymc(
     clf = PyMCClassifier(label=label, inference=inference, rule=rule, calibration=calibration)
     own = None if draws is None else draws["posterior"].to_dataset().transpose("chain", "draw", ...)
     return clf._learn(model, draws=own)
+
+
+def model_with_rows(X: Any, y: Any) -> pm.Model:
+    """Begin a ``pm.Model`` of the rows of a table: its coords and its data; priors and densities are yours.
+
+    Parameters
+    ----------
+    X : table or (n_rows, n_features) array-like of numbers
+    y : (n_rows,) labels
+
+    Returns
+    -------
+    pm.Model
+        With the coords ``class`` (the labels in ascending order), ``feature`` and ``row``, and two ``pm.Data``:
+        ``rows`` over ("row", "feature"), and ``labels`` over "row", the codes of the labels.
+
+    Raises
+    ------
+    ValueError
+        If a column holds no numbers, or a label is missing.
+    NotImplementedError
+        If a cell is missing: PyMC takes such rows as observed values, ``observed=X``, and not as data.
+
+    Examples
+    --------
+    >>> import bayesppl as bp
+    >>> import pandas as pd
+    >>> import pymc as pm
+    >>> X = pd.DataFrame({"dots": [1, 0, 7, 5], "dashes": [4, 6, 1, 2]})
+    >>> with bp.model_with_rows(X, ["a", "a", "b", "b"]) as model:
+    ...     label = pm.Categorical("y", pm.Dirichlet("weights", [1, 1], dims="class"), observed=model["labels"])
+    ...     rate = pm.Gamma("rate", 2.0, 1.0, dims=("class", "feature"))
+    ...     counts = pm.Poisson("x", rate[label], observed=model["rows"], dims=("row", "feature"))
+    >>> bp.from_pymc(model).predict_proba(pd.DataFrame({"dots": [1], "dashes": [5]})).round(3).tolist()
+    [[0.959, 0.041]]
+    """
+    import pymc as pm
+
+    found = Rows.read(X, y)
+    coords = {
+        "class": found.classes.tolist(),
+        "feature": found.table.names,
+        "row": row_names(X, len(found)).tolist(),
+    }
+    with pm.Model(coords=coords) as model:
+        pm.Data("rows", found.table.numeric(), dims=("row", "feature"))
+        pm.Data("labels", found.codes, dims="row")
+    return model

@@ -1,0 +1,38 @@
+"""A PyMC model begun from a table: coords and data of the rows, ready to be read."""
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+
+import bayesppl as bp
+
+X = pd.DataFrame({"dots": [1, 0, 7, 5], "dashes": [4, 6, 1, 2]}, index=list("wxyz"))
+LABELS = ["b", "b", "a", "a"]
+
+
+def test_a_model_has_the_names_and_the_rows_of_a_table():
+    model = bp.model_with_rows(X, LABELS)
+    assert model.coords == {"class": ("a", "b"), "feature": ("dots", "dashes"), "row": ("w", "x", "y", "z")}
+    np.testing.assert_array_equal(model["rows"].get_value(), X)
+    assert model["labels"].get_value().tolist() == [1, 1, 0, 0]
+    assert model.named_vars_to_dims == {"rows": ("row", "feature"), "labels": ("row",)}
+
+
+def test_a_model_that_was_begun_is_the_estimator():
+    with bp.model_with_rows(X, LABELS) as model:
+        weights = pm.Dirichlet("weights", np.ones(2), dims="class")
+        label = pm.Categorical("y", weights, observed=model["labels"])
+        rate = pm.Gamma("rate", 2.0, 1.0, dims=("class", "feature"))
+        pm.Poisson("x", rate[label], observed=model["rows"])
+    read, clf = bp.from_pymc(model), bp.PoissonNB(bp.Gamma(2.0, 1.0)).fit(X, LABELS)
+    assert set(read.recognition()["solution"]) == {"exact"}
+    assert read.classes_.tolist() == ["a", "b"]
+    np.testing.assert_allclose(read.predict_proba(X[["dashes", "dots"]]), clf.predict_proba(X), rtol=1e-10)
+
+
+def test_rows_that_are_no_numbers_or_do_not_match_are_refused():
+    with pytest.raises(ValueError, match="column 'kind' holds the text 'a' in row 0 where a number must be"):
+        bp.model_with_rows(X.assign(kind="a"), LABELS)
+    with pytest.raises(ValueError, match="X has 4 rows and y has 3 labels"):
+        bp.model_with_rows(X, LABELS[:3])
