@@ -7,12 +7,14 @@ from unlabelled rows.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import logsumexp, softmax
 
 from bayesppl.analysis.parameters import PROB, tails
+from bayesppl.analysis.uncertainty import probability_draws
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.arguments import generator, whole
 from bayesppl.kernels.arrays import Array, draw_codes, logarithm
@@ -25,6 +27,12 @@ if TYPE_CHECKING:
 
 
 _TOLERANCE, _MAX_STEPS = 1e-12, 10_000
+
+# Draws of the parameters, and the fewest sweeps that are not kept under each
+_THETAS, _BURN_IN = 100, 20
+
+# Class probabilities under draws that are held at once: 128 megabytes
+_HELD = 1 << 24
 
 
 def estimate_class_weights(
@@ -41,7 +49,9 @@ def estimate_class_weights(
 
     The likelihood of new weights w is :math:`\prod_i \sum_k w_k\,p(x_i \mid y = k)`, the labels summed out. ``em``
     is its maximum by the iteration of Saerens, Latinne & Decaestecker (2002). The posterior under a Dirichlet
-    prior is sampled by alternating labels and weights (Diebolt & Robert 1994).
+    prior is sampled by alternating labels and weights (Diebolt & Robert 1994). Under the predictive rule that is
+    done for each of a hundred draws of the parameters from their posterior, about which these rows say nothing
+    more: the interval holds what the fit does not know of the classes. A plug-in rule takes densities as known.
 
     Parameters
     ----------
@@ -51,7 +61,7 @@ def estimate_class_weights(
     prior : Dirichlet
         Prior of the new weights.
     draws : int
-        Number of Gibbs sweeps kept, after a fifth as many that are not.
+        Number of Gibbs sweeps kept, in turn under each draw of the parameters, the first ones not.
     prob : float
         Probability of the equal-tailed credible intervals.
     rule : optional
@@ -78,27 +88,57 @@ def estimate_class_weights(
     """
     ones = np.ones(len(fitted.classes))
     log_density = fitted.log_labels(X, rule, lambda log_joint, old: exchange_weights(log_joint, old, ones))
-    return weights_behind(log_density, fitted.classes, prior, draws, prob, random_state)
+    whole("draws", draws, 1)
+    rng, size = generator(random_state), thetas_for(log_density, draws)
+    if (fitted.rule if rule is None else rule) != "predictive":
+        return weights_behind(log_density, [log_density], fitted.classes, prior, draws, prob, rng)
+    parts = probability_draws(fitted, X, size, rng, lambda proba: proba[:: len(proba) // size][:size], "uniform")
+    return weights_behind(log_density, log_densities(parts), fitted.classes, prior, draws, prob, rng)
+
+
+def thetas_for(log_density: Array, draws: int) -> int:
+    """How many draws of the parameters there are room for: two at least."""
+    return int(np.clip(_HELD // max(1, log_density.size), 2, min(_THETAS, max(2, draws))))
+
+
+def log_densities(parts: Iterable[Array]) -> Array:
+    """log p(x | y = k), up to a constant for each row, from class probabilities under uniform weights."""
+    return logarithm(np.concatenate(list(parts), axis=1))
 
 
 def weights_behind(
-    log_density: Array, classes: Array, prior: Dirichlet, draws: int, prob: float, random_state: int | None
+    log_density: Array,
+    drawn: Iterable[Array],
+    classes: Array,
+    prior: Dirichlet,
+    draws: int,
+    prob: float,
+    rng: np.random.Generator,
 ) -> xr.Dataset:
-    """Estimate the class frequencies of rows by log p(x | y = k), up to a constant for each row."""
+    """Estimate the class frequencies of rows.
+
+    Parameters
+    ----------
+    log_density : (n_rows, n_classes)
+        log p(x | y = k), up to a constant for each row.
+    drawn : sequence of these
+        Under draws of what is not known.
+    """
     import xarray as xr
 
     from bayesppl.analysis.parameters import coord
 
     bounds = tails(prob)
-    whole("draws", draws, 1)
-    log_density = log_density[~np.isneginf(log_density).all(1)]  # an impossible row is no evidence of its class
+    is_possible = ~np.isneginf(log_density).all(1)  # an impossible row is no evidence of its class
+    log_density, drawn = log_density[is_possible], [each[is_possible] for each in drawn]
     concentration = prior.sized(classes.shape).concentration
     if not len(log_density):
         raise ValueError(
             "X has no row that is possible under any class, so that nothing follows about class weights; pass rows"
         )
     em = _maximise(log_density)
-    samples = _gibbs(log_density, concentration, em, draws, generator(random_state))
+    of_each = -(-draws // len(drawn))
+    samples = np.concatenate([_gibbs(each, concentration, em, of_each, rng) for each in drawn])[:draws]
     lower, upper = np.quantile(samples, bounds, axis=0)
     summary = {"em": em, "mean": samples.mean(0), "sd": samples.std(0), "lower": lower, "upper": upper}
     return xr.Dataset(
@@ -126,7 +166,7 @@ def _gibbs(log_density: Array, concentration: Array, start: Array, draws: int, r
     n_classes = log_density.shape[1]
     density = np.exp(log_density - logsumexp(log_density, axis=1, keepdims=True))
     weights, kept = start, np.empty((draws, n_classes))
-    burn_in = draws // 5
+    burn_in = max(_BURN_IN, draws // 5)
     for sweep in range(-burn_in, draws):
         labels = draw_codes(weights * density, rng)
         weights = rng.dirichlet(concentration + np.bincount(labels, minlength=n_classes))

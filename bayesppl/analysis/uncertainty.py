@@ -149,7 +149,7 @@ def stack_probability_draws[T](
     stack: Stack,
     X: Any,
     draws: int,
-    random_state: int | None,
+    random_state: int | np.random.Generator | None,
     finish: Callable[[Array], T],
     class_weights: ClassWeights | None = None,
 ) -> Iterator[T]:

@@ -29,7 +29,7 @@ def shifted():
 
 
 def _log_density(clf, X):
-    log_joint = clf.predict_joint_log_proba(X)
+    log_joint = clf.predict_joint_log_proba(X)  # the mean of the class weights is that of both rules used here
     return log_joint - np.log(clf.posterior_.predictive_weights())
 
 
@@ -74,7 +74,7 @@ def test_em_is_the_maximum_likelihood(shifted):
 def test_posterior_of_two_weights_by_quadrature():
     rng = np.random.default_rng(2)
     labels = np.arange(100) % 2
-    clf = bp.GaussianNB().fit(rng.normal(1.5 * labels)[:, None], labels)
+    clf = bp.GaussianNB(rule="mean").fit(rng.normal(1.5 * labels)[:, None], labels)
     test = rng.normal(1.5 * (rng.random(40) < 0.85))[:, None]
     log_density = _log_density(clf, test)
     grid = (np.arange(20_000) + 0.5) / 20_000
@@ -123,6 +123,29 @@ def test_gibbs_and_em_ignore_impossible_rows():
     np.testing.assert_allclose(found["em"], [2 / 3, 1 / 3], atol=1e-9)
     exact = stats.beta(3, 2)
     assert float(found["mean"][0]) == pytest.approx(exact.mean(), abs=4 * exact.std() / np.sqrt(4000))
+
+
+def test_intervals_hold_what_few_rows_do_not_say_of_the_classes():
+    rng, covered = np.random.default_rng(0), []
+    for seed in range(40):
+        centres, y = rng.normal(0, 1.5, (3, 3)), np.arange(30) % 3
+        clf = bp.GaussianNB().fit(centres[y] + rng.normal(size=(30, 3)), y)
+        weights = rng.dirichlet([2.0, 2.0, 2.0])
+        new = centres[rng.choice(3, 300, p=weights)] + rng.normal(size=(300, 3))
+        found = clf.estimate_class_weights(new, draws=80, random_state=seed)
+        covered.append(((found["lower"] <= weights) & (weights <= found["upper"])).mean())
+    # with the densities taken as known, half of them do
+    assert abs(np.mean(covered) - 0.89) < 3 * np.std(covered) / np.sqrt(40)
+
+
+def test_intervals_of_a_stack_hold_the_true_frequencies():
+    rng = np.random.default_rng(4)
+    y, labels = np.arange(60) % 2, rng.random(400) < 0.9
+    clf = bp.AutoClassifier().fit(rng.normal(size=(60, 2)) + 1.5 * y[:, None], y)
+    found = clf.estimate_class_weights(rng.normal(size=(400, 2)) + 1.5 * labels[:, None], random_state=0)
+    known = stats.beta(1 + labels.sum(), 1 + (~labels).sum()).std()  # if all labels were seen
+    assert float(found["lower"][1]) < labels.mean() < float(found["upper"][1])
+    assert known < float(found["sd"][1]) < 5 * known
 
 
 def test_the_start_of_a_chain_is_forgotten_before_its_first_draw():
