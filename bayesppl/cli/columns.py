@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bayesppl.cli.options import Chosen
@@ -68,8 +68,11 @@ def choose(X: Any, chosen: Chosen, target: str) -> Any:
     return X
 
 
-def remarks(X: Any) -> Iterator[str]:
-    """Describe suspect columns: text among numbers, identifiers, marks of missing cells."""
+def remarks(X: Any, left_out: Collection[Hashable] = ()) -> Iterator[str]:
+    """Describe suspect columns: text among numbers, identifiers, marks of missing cells.
+
+    Columns that are left out already need no advice to leave them out.
+    """
     from pandas.api.types import is_object_dtype, is_string_dtype
 
     marked: dict[str, list[Hashable]] = {}
@@ -82,7 +85,8 @@ def remarks(X: Any) -> Iterator[str]:
                 f"number; if it identifies rows, {drop}"
             )
         if not n_cells:
-            yield f"column {name!r} is empty; {drop}"
+            if name not in left_out:
+                yield f"column {name!r} is empty; {drop}"
             continue
         if not (is_object_dtype(cells.dtype) or is_string_dtype(cells.dtype)):
             continue
@@ -98,10 +102,11 @@ def remarks(X: Any) -> Iterator[str]:
                 f"{drop}, or put numbers such as the day of the year in its place"
             )
         elif n_different > max(_FEW_TEXTS, _UNIQUE_SHARE * n_cells):
-            yield (
-                f"column {name!r} holds {n_different} different texts in {n_cells} rows; as levels they hold no "
-                f"information about new rows: {drop}"
-            )
+            if name not in left_out:
+                yield (
+                    f"column {name!r} holds {n_different} different texts in {n_cells} rows; as levels they hold "
+                    f"no information about new rows: {drop}"
+                )
         else:
             for mark in (text for text in texts if text.lower() in _MARKS):
                 marked.setdefault(mark, []).append(name)

@@ -191,7 +191,8 @@ def compare(
             with status("writing the report"):
                 from bayesppl.cli import compare_page
 
-                remarks = list(columns.remarks(source.X))
+                left_out = [name for name in source.X.columns if str(name) not in taken]
+                remarks = list(columns.remarks(source.X, left_out))
                 known = taken | dict.fromkeys(chosen.drop, "left out by --drop")
                 sections = compare_page.sections_of(classifier, records, known, test, remarks)
                 compare_page.write_page(page, f"{source.target} in {Path(data).name}", sections)

@@ -108,6 +108,11 @@ def sections_of(
             "weight": f"{record['weight']:.2f}" if record is not together else "",
             "accuracy": f"{record['accuracy']:.3f}",
             "log score": f"{record['log_score']:.3f}",
+            "± difference": (
+                f"{record['log_score_difference']:+.3f} ±{record['log_score_difference_se']:.3f}"
+                if record is not together
+                else ""
+            ),
             "log score of rows to learn from": f"{record['log_score_left_out']:.3f}",
         }
         for record in records
@@ -124,8 +129,10 @@ def sections_of(
             _table([{"model": name, "looks at": MEANINGS[name]} for name in names]),
             "Accuracy is the share of right answers. The log score is the average logarithm of the probability "
             f"given to the right answer: 0 is perfect, {_blind(stack.class_count):.3f} is what the frequencies "
-            "of the classes alone would get. In the last column each row was predicted from all others that "
-            "there were to learn from.",
+            "of the classes alone would get. The difference is from all together, ± its standard error: within "
+            "about two of these, the rows do not tell which is better. In the last column each row was predicted "
+            "from all others that there were to learn from. In the picture, T above 1 says that a model was too "
+            "sure by itself, and its probabilities were made milder; for leaves it counts their trees as well.",
             _picture(plot_stack(clf), "Weights of the models, with their uncertainty"),
         ],
     )
@@ -205,7 +212,7 @@ def _asking(log_proba: Array, codes: Array) -> list[str]:
     lines = []
     for cost in _COSTS:
         sure = confidence >= 1 - cost
-        wrong = f"{1 - right[sure].mean():.1%}" if sure.any() else "none decided"
+        wrong = f"{1 - right[sure].mean():.1%}" if sure.any() else "no row is answered"
         lines.append(
             {
                 "asking costs": f"{cost:g}",

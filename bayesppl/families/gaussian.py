@@ -106,6 +106,11 @@ def Gaussian(
 
 def _declared(covariance: str, prior: Any, mean: Any, sd: Any, cholesky: Any) -> Any:
     """The prior, or what is declared in its stead."""
+    if isinstance(prior, str) and prior == "sparse" and covariance != "tied_diag":
+        raise ValueError(
+            f"prior='sparse' needs one variance a column for all classes, found covariance={covariance!r}; "
+            "use Gaussian('tied_diag', 'sparse')"
+        )
     if mean is None and sd is None and cholesky is None:
         return _DEFAULT_PRIORS[covariance] if prior is None else prior
     correlated = covariance in ("full", "tied")

@@ -78,6 +78,10 @@ def test_the_page_is_complete_and_needs_nothing_else(run: Any, table: Path, tmp_
     assert {"<b>size</b>", "a|b", "saved & sound"} <= set(cells)
     assert cells[cells.index("same") + 1] == "left out: it does not vary"
     assert cells[cells.index("name") + 1] == "left out: no two cells agree"
+    assert "--drop name" not in text  # which is no news of a column that is left out
+    difference = re.search(r"([+-][0-9.]+ ±[0-9.]+)", out)
+    assert difference is not None
+    assert difference[1] in cells
     accuracy = re.search(r"all together +([0-9.]+)", out)
     assert accuracy is not None
     assert accuracy[1] in cells

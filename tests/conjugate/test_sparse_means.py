@@ -126,8 +126,11 @@ def test_a_fit_is_saved_and_what_has_no_density_refuses(few: tuple, tmp_path: Pa
         clf.predict_proba(X, rule="map")
     with pytest.raises(UndefinedEstimateError, match="no model in PyMC"):
         clf.to_pymc()
-    with pytest.raises(ValueError, match="'sparse' is not known"):
-        bp.GenerativeClassifier(bp.Gaussian("diag", "sparse")).fit(X, few[2])
+    for covariance in ("diag", "full"):
+        with pytest.raises(
+            ValueError, match=f"found covariance='{covariance}'; use Gaussian.'tied_diag', 'sparse'"
+        ):
+            bp.Gaussian(covariance, "sparse")
 
 
 def test_the_relevance_of_a_column_is_the_ratio_of_its_two_t_densities() -> None:
