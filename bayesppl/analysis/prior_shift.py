@@ -7,7 +7,7 @@ from unlabelled rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,8 +50,9 @@ def estimate_class_weights(
     The likelihood of new weights w is :math:`\prod_i \sum_k w_k\,p(x_i \mid y = k)`, the labels summed out. ``em``
     is its maximum by the iteration of Saerens, Latinne & Decaestecker (2002). The posterior under a Dirichlet
     prior is sampled by alternating labels and weights (Diebolt & Robert 1994). Under the predictive rule that is
-    done for each of a hundred draws of the parameters from their posterior, about which these rows say nothing
-    more: the interval holds what the fit does not know of the classes. A plug-in rule takes densities as known.
+    done for each of a hundred draws of the parameters from their posterior (of many rows, for as many as 128
+    megabytes of probabilities hold), about which these rows say nothing more: the interval holds what the fit does
+    not know of the classes. A plug-in rule takes densities as known.
 
     Parameters
     ----------
@@ -92,7 +93,8 @@ def estimate_class_weights(
     rng, size = generator(random_state), thetas_for(log_density, draws)
     if (fitted.rule if rule is None else rule) != "predictive":
         return weights_behind(log_density, [log_density], fitted.classes, prior, draws, prob, rng)
-    parts = probability_draws(fitted, X, size, rng, lambda proba: proba[:: len(proba) // size][:size], "uniform")
+    # a sampled posterior has its own number of draws, in random order
+    parts = probability_draws(fitted, X, size, rng, lambda proba: proba[:size], "uniform")
     return weights_behind(log_density, log_densities(parts), fitted.classes, prior, draws, prob, rng)
 
 
@@ -108,7 +110,7 @@ def log_densities(parts: Iterable[Array]) -> Array:
 
 def weights_behind(
     log_density: Array,
-    drawn: Iterable[Array],
+    drawn: Sequence[Array] | Array,
     classes: Array,
     prior: Dirichlet,
     draws: int,
@@ -122,7 +124,7 @@ def weights_behind(
     log_density : (n_rows, n_classes)
         log p(x | y = k), up to a constant for each row.
     drawn : sequence of these
-        Under draws of what is not known.
+        Under draws of the parameters.
     """
     import xarray as xr
 

@@ -130,7 +130,7 @@ def sections_of(
             "Accuracy is the share of right answers. The log score is the average logarithm of the probability "
             f"given to the right answer: 0 is perfect, {_blind(stack.class_count):.3f} is what the frequencies "
             "of the classes alone would get. The difference is from all together, ± its standard error: within "
-            "about two of these, the rows do not tell which is better. In the last column each row was predicted "
+            "about two of these, the rows cannot decide. In the last column each row was predicted "
             "from all others that there were to learn from. In the picture, T above 1 says that a model was too "
             "sure by itself, and its probabilities were made milder; for leaves it counts their trees as well.",
             _picture(plot_stack(clf), "Weights of the models, with their uncertainty"),

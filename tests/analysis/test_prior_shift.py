@@ -148,6 +148,14 @@ def test_intervals_of_a_stack_hold_the_true_frequencies():
     assert known < float(found["sd"][1]) < 5 * known
 
 
+def test_a_sampled_posterior_lends_the_draws_it_has():
+    rng, y = np.random.default_rng(3), np.arange(40) % 2
+    clf = bp.GaussianNB(inference=bp.Laplace(draws=30, random_state=0)).fit(rng.normal(1.5 * y)[:, None], y)
+    found = clf.estimate_class_weights(rng.normal(size=(200, 1)), draws=100, random_state=0)
+    assert found["draws"].shape == (1, 100, 2)
+    assert float(found["lower"][0]) > 0.5
+
+
 def test_the_start_of_a_chain_is_forgotten_before_its_first_draw():
     # of two rows that are no evidence the chain moves half way to the prior in every sweep
     starts = [
