@@ -55,6 +55,10 @@ def LogNormal(
     return LogGaussian(Gaussian(covariance, prior, mean=mean, sd=sd, cholesky=cholesky))
 
 
+# Tails end at the largest number
+_LOG_OF_LARGEST = np.log(np.finfo(np.float64).max)
+
+
 @dataclass(frozen=True, eq=False)
 class LogGaussian(Transformed):
     """Gaussian logarithms. Made by :func:`bayesppl.LogNormal`.
@@ -83,8 +87,7 @@ class LogGaussian(Transformed):
         return np.log(X, dtype=np.float64)
 
     def restore(self, rows: Array, rng: np.random.Generator) -> Array:
-        with np.errstate(over="ignore"):  # tails that reach beyond the largest number
-            return np.exp(rows)
+        return np.exp(np.minimum(rows, _LOG_OF_LARGEST))
 
     def log_base(self, X: Array, rows: Array) -> Array:
-        return -np.nan_to_num(rows, posinf=np.inf)
+        return -np.nan_to_num(rows)

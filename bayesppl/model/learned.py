@@ -106,14 +106,13 @@ class Learned:
         """
         return self.model.summarise(self._further(X, y, sample_weight), n_jobs)
 
+    @np.errstate(over="ignore", invalid="ignore")  # the prior refuses sums that overflow, and names the column
     def plus(self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None) -> Self:
         """With further rows; see :meth:`summarise`."""
         rows = self._further(X, y, sample_weight)
-        with np.errstate(
-            over="ignore", invalid="ignore"
-        ):  # the prior refuses sums that overflow, and names the column
-            return replace(self, statistics=self.statistics.tracked() + self._tracked(rows, n_jobs))
+        return replace(self, statistics=self.statistics.tracked() + self._tracked(rows, n_jobs))
 
+    @np.errstate(over="ignore", invalid="ignore")
     def minus(self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None) -> Self:
         """Without rows that were learned before.
 
