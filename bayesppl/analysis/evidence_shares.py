@@ -26,8 +26,10 @@ MOST_UNITS = 12
 # Cells of the rows that are made at once.
 _CELLS = 1 << 20
 
-# Single weights add up where their sum differs from the whole by no more.
+# Single weights add up where their sum differs from the whole by no more,
 _ADDS_UP = 1e-9
+# and for so many sets of units, besides all.
+_CHECKED = 16
 
 # Log odds held at once.
 MOST_NUMBERS = 1 << 21
@@ -263,7 +265,10 @@ def divided(
     before, after = odds(none), odds(whole)
     with np.errstate(invalid="ignore"):  # of classes of no weight
         singles = score(units) - none if len(at) else np.empty((0, *none.shape))
-        adds_up = _adds_up(singles, whole - none)
+        adds_up = _adds_up(singles, (whole - none)[None], np.ones((1, len(at))))
+        if adds_up and len(at) > 2:  # of three, gains and losses of pairs may cancel in the whole
+            some = np.random.default_rng(0).random((_CHECKED, len(at))) < 0.5
+            adds_up = _adds_up(singles, score(some @ units) - none, some)
     if adds_up and (odds.against is not None or len(odds.classes) == 2):
         return (odds(singles + none) - before)[None], after, before, True
     steps = steps_of_units()
@@ -271,7 +276,7 @@ def divided(
     others = None if adds_up else score(steps.sets @ units)
     size = max(1, MOST_NUMBERS // (len(steps.sets) * before[0].size))
     for draws in (slice(s, s + size) for s in range(0, len(before), size)):
-        joint = _sums(singles[:, draws], none[draws], steps.sets) if others is None else others[:, draws]
+        joint = none[draws] + _sums(singles[:, draws], steps.sets) if others is None else others[:, draws]
         values = odds(joint)
         with np.errstate(invalid="ignore"):
             # nothing where both are infinite alike, for nothing is left to gain
@@ -281,17 +286,13 @@ def divided(
     return out * len(out), after, before, len(at) < 2
 
 
-def _sums(singles: Array, none: Array, sets: Array) -> Array:
-    """log p(y = k, x) given every set of units, where their log densities add up."""
-    if np.isfinite(singles).all():
-        return np.asarray(none + np.tensordot(sets.astype(np.float64), singles, axes=1))
-    return np.stack([none + singles[units].sum(0) for units in sets])
+def _sums(singles: Array, sets: Array) -> Array:
+    """Log densities of sets of units, were they the sums of those of the units."""
+    return np.asarray(np.tensordot(sets.astype(np.float64), singles, axes=1))
 
 
-def _adds_up(singles: Array, whole: Array) -> bool:
-    """Whether the log densities of single units add up to that of all, but for what the classes share."""
-    total = singles.sum(0)
-    size = np.abs(singles).sum(0) + np.abs(whole)
-    with np.errstate(invalid="ignore"):  # of infinite ones it is not known
-        difference = (total - total[..., :1]) - (whole - whole[..., :1])
+def _adds_up(singles: Array, found: Array, sets: Array) -> bool:
+    """Whether the log densities of single units add up to those of sets, but for what the classes share."""
+    gap, size = _sums(singles, sets) - found, _sums(np.abs(singles), sets) + np.abs(found)
+    difference = gap - gap[..., :1]  # not a number, where a density is infinite: nothing is known of it
     return bool((np.abs(difference) <= _ADDS_UP * (1 + size)).all())

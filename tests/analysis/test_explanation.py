@@ -56,6 +56,23 @@ def test_independent_columns_weigh_what_their_densities_say():
     np.testing.assert_allclose(found["weight"].values, density[..., 1:] - density[..., :1], rtol=1e-9)
 
 
+def test_pairs_that_cancel_in_the_whole_are_not_taken_for_independence():
+    cells = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)])
+    often = np.array([2, 4, 1, 1, 1, 1, 4, 2])  # of B, where P(000) = P(0)^3; all cells are as frequent in A
+    X = np.vstack([np.repeat(cells, 2, axis=0), np.repeat(cells, often, axis=0)])
+    clf = bp.JointCategoricalNB(rule="mle").fit(X, np.repeat(["A", "B"], 16))
+    found = clf.explain(np.zeros((1, 3), int))
+
+    def odds(columns):
+        return np.log(often[(cells[:, list(columns)] == 0).all(1)].sum() / 16 * 2.0 ** len(columns))
+
+    gains = [
+        [odds(order[: order.index(j) + 1]) - odds(order[: order.index(j)]) for order in permutations(range(3))]
+        for j in range(3)
+    ]
+    np.testing.assert_allclose(found["weight"].sel({"class": "B"}).values[0], np.mean(gains, axis=1), atol=1e-12)
+
+
 def marginal(theta, x, columns):
     """log p(y = k, x_S) of a normal, by scipy: (n_classes,)."""
     at = np.asarray(columns, dtype=int)
