@@ -40,23 +40,20 @@ def row_products(
         for vectors in row_blocks(len(weights), 1, _ABREAST):
             n_products = n_columns * (vectors.stop - vectors.start)
             step = max(_FEWEST_ROWS, min(TILE_CELLS // n_columns, ONE_THREAD // n_products))
-            squares = np.empty((0 if of_squares is None else min(step, len(X)), X.shape[1]))
+            first = np.ascontiguousarray(weights[vectors].T)
+            second = None if of_squares is None else np.ascontiguousarray(of_squares[vectors].T)
+            squares = np.empty((0 if second is None else min(step, len(X)), X.shape[1]))
             for rows, block in _shifted(X, origin, step):
-                part = out[vectors, rows]
-                _multiply(weights[vectors], block, part)
-                if of_squares is not None:
-                    of_block = np.empty(part.shape)
-                    _multiply(of_squares[vectors], np.multiply(block, block, out=squares[: len(block)]), of_block)
-                    part += of_block
+                part = _times(block, first)
+                if second is not None:
+                    part += _times(np.multiply(block, block, out=squares[: len(block)]), second)
+                out[vectors, rows] = part.T
     return out.T
 
 
-def _multiply(vectors: np.ndarray, block: np.ndarray, out: np.ndarray) -> None:
-    """Compute vectors @ blockᵀ; of a product with a single vector BLAS would wake threads much sooner."""
-    if len(vectors) == 1:
-        np.vecdot(block, vectors[0], out=out[0])
-    else:
-        np.matmul(vectors, block.T, out=out)
+def _times(block: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Compute block @ vectors; of a product with a single vector BLAS would wake threads much sooner."""
+    return np.vecdot(block, vectors[:, 0])[:, None] if vectors.shape[1] == 1 else block @ vectors
 
 
 def _shifted(X: np.ndarray, origin: np.ndarray | None, step: int) -> Iterator[tuple[slice, np.ndarray]]:
