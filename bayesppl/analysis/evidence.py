@@ -131,10 +131,9 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
 
     Levels of a column, however many, are no evidence by themselves: a column of identifiers has a Bayes factor of
     one. Under labels that were shuffled, the probability of relevance averages at most ``prior``. Priors that
-    learn from the classes how far apart these lie, those of full and tied Gaussians and of trees of numbers, are a
+    learn from the classes how far apart these lie, those of full and tied Gaussians and of Gaussian trees, are a
     little above it where rows are a dozen (.53 in place of .5), and .65 with effects and a covariance for each
-    class: declare a prior where that matters. Trees of bins, which are filled more evenly than chance would fill
-    them, take noise for a signal (.6, and .95 of ten columns and five classes).
+    class: declare a prior where that matters.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.outcomes import Outcomes
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.kernels.arrays import Array, Theta, log_rising
-from bayesppl.kernels.tree_sums import directed_edges
+from bayesppl.kernels.tree_sums import directed_edges, log_tree_sum
 
 
 @final
@@ -50,6 +50,17 @@ class TreeDirichlet(AveragedTrees):
     def tables(self) -> Dirichlet:
         """The belief about all tables, each by itself."""
         return Dirichlet(self.concentration, tuple(self.layout.sizes.tolist()))
+
+    def log_association(self, statistics: Counts) -> Array:
+        """Log Bayes factor of class and outcome, given the outcomes of all rows, averaged over their trees: ().
+
+        Bins hold equally many rows, more evenly than chance: as evidence of one distribution, that would be
+        rewarded for every class.
+        """
+        before = self.select_classes(np.arange(1)).update(statistics.pooled()).log_weights[0]
+        of_columns, gained = self.layout.split(self.tables.log_association(statistics))
+        trees = (log_tree_sum(self.layout.square(weights)) for weights in (before + gained, before))
+        return np.asarray(of_columns + np.subtract(*trees))
 
     def _gains(self, statistics: Counts) -> Array:
         return self.tables.log_increment(statistics)

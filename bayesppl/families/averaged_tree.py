@@ -148,6 +148,7 @@ class AveragedTree(TreeFamily):
     support: ClassVar[Support] = ANYTHING
     missing: ClassVar[Missing] = "predicted"
     sums_over_gaps: ClassVar[bool] = True
+    has_fixed_margins: ClassVar[bool] = True
     bins: int = 5
     levels: Levels | None = None
     unseen: Unseen = "missing"

@@ -98,9 +98,19 @@ def test_hierarchical_priors_are_hardly_more_than_undecided_on_noise(name):
         _assert_noise_is_no_evidence(_log_factors(family, X, np.arange(n_rows) % 3, 60), 0.53)
 
 
-@pytest.mark.parametrize("family", [bp.Gaussian("tied"), bp.Gaussian("full"), bp.families.GaussianTree()])
+@pytest.mark.parametrize(
+    "family",
+    [
+        bp.Gaussian("tied"),
+        bp.Gaussian("full"),
+        bp.families.GaussianTree(),
+        bp.families.AveragedTree(),
+        bp.families.AveragedTree("per_class"),
+    ],
+)
 def test_many_columns_and_classes_of_noise_are_no_evidence(family):
-    # one mean in place of five is known five times as well beforehand; else this would be .9
+    # one mean in place of five is known five times as well beforehand, and bins that hold equally many rows are no
+    # finding of every class; else this would be .9
     X = pd.DataFrame(np.random.default_rng(6).normal(size=(100, 12)))
     _assert_noise_is_no_evidence(_log_factors(family, X, np.arange(100) % 5, 12), 0.5)
 

@@ -197,11 +197,24 @@ def test_the_prior_of_the_highest_evidence_is_found():
         assert fitted(prior=found * factor).log_evidence()["total"] < best
 
 
-@pytest.mark.parametrize("tree", ["common", "per_class"])
-def test_relevance_compares_with_one_distribution_of_all_classes(tree):
+def log_association_of_table(columns):
+    """Log Bayes factor of the joint levels of some columns, given those of all rows."""
+    levels, cells = {name: LEVELS[name] for name in columns}, np.prod([len(LEVELS[name]) for name in columns])
+    joint = bp.JointCategoricalNB(bp.Dirichlet(STRENGTH / cells), levels=levels).fit(X[columns], Y)
+    return joint.feature_relevance()["log_bayes_factor"].item()
+
+
+@TREE_KINDS
+def test_relevance_averages_over_the_trees_of_all_rows(tree):
+    columns = list(LEVELS)
+    singles = [log_association_of_table([name]) for name in columns]
+    gained = np.zeros((5, 5))
+    for j, i in zip(*np.tril_indices(5, -1), strict=True):
+        gained[i, j] = log_association_of_table([columns[i], columns[j]]) - singles[i] - singles[j]
+    of_all = log_evidence_of_trees(X.to_numpy())
+    expected = sum(singles) + logsumexp(of_all + (TREES * gained).sum((1, 2))) - logsumexp(of_all)
     found = fitted(tree).feature_relevance()["log_bayes_factor"].item()
-    of_all = log_evidence("common", X.to_numpy(), np.full(len(Y), "u"))
-    np.testing.assert_allclose(found, log_evidence(tree, X.to_numpy(), Y) - of_all, rtol=1e-10)
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
 def test_numbers_are_cut_where_they_hold_equally_many_rows():
