@@ -105,6 +105,29 @@ def test_error_rate_has_a_distribution_when_rows_are_few():
     assert ((rates >= 0) & (rates <= 1)).all()
 
 
+@pytest.mark.slow
+def test_the_error_rate_is_too_low_from_few_rows_unless_the_means_are_shrunk():
+    names = {"naive": bp.GaussianNB, "linear": bp.LinearDiscriminantAnalysis}
+    excess: dict[str, list[float]] = {name: [] for name in (*names, "loo")}
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        mean, codes = rng.normal(size=(2, 6)), rng.integers(0, 2, 40)
+        codes[:4] = 0, 1, 0, 1
+        rows, new_codes = rng.normal(mean[codes]), rng.integers(0, 2, 40_000)
+        new_rows = rng.normal(mean[new_codes])
+        for name, make in names.items():
+            clf = make().fit(rows, codes)
+            wrong = np.mean(clf.predict(new_rows) != new_codes)
+            rates = clf.expected_error_rate(draws=200, rows=1000, random_state=seed)
+            excess[name].append(float(rates.mean() - wrong))
+            if name == "naive":
+                excess["loo"].append(float(1 - clf.loo().accuracy[0] - wrong))
+    z = {name: np.mean(found) / (np.std(found) / np.sqrt(60)) for name, found in excess.items()}
+    assert z["naive"] < -6
+    assert abs(z["linear"]) < 3
+    assert abs(z["loo"]) < 3
+
+
 def test_rows_of_equal_confidence_are_decided_together_or_not_at_all():
     clf = bp.BernoulliNB(class_weights="uniform").fit([[1], [1], [0], [0]], ["a", "a", "b", "b"])
     # every row is decided with probability 3/4
