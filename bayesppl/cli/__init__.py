@@ -57,6 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(2)
+    except click.NoSuchOption as error:
+        command = error.ctx.command_path if error.ctx else "bayesppl"
+        _refuse(f"{error.format_message()} '{command} --help' lists the options")
     except click.ClickException as error:
         _refuse(error.format_message())
     except (click.Abort, KeyboardInterrupt):

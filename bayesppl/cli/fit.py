@@ -130,7 +130,8 @@ def fit(
             classifier = classifier.tune_prior()
     classifier.save(path)
     n_columns, n_classes = len(classifier.feature_names_in_), len(classifier.classes_)
-    say(f"fitted {model} to {n_rows} rows, {n_columns} columns, {n_classes} classes; wrote {path}")
+    columns = f"{n_columns} column{'s' * (n_columns != 1)}"
+    say(f"fitted {model} to {n_rows} rows, {columns}, {n_classes} classes; wrote {path}")
     if model != AUTO and classifier.fitted_.unlabelled is not None:
         say(f"rows without a label: {classifier.fitted_.unlabelled}")
 

@@ -55,7 +55,7 @@ class DataFile:
     Raises
     ------
     ValueError
-        If there is no such file, its suffix names no format, or its content is of another one.
+        If there is no such file, its suffix names no format, its content is of another one, or it holds no rows.
     """
 
     def __init__(
@@ -87,6 +87,8 @@ class DataFile:
                 self.n_rows, self.columns = text.survey(self._connection, target, levels)
             else:
                 self.n_rows, self.columns = self._survey_types(suffix)
+        if not self.n_rows:
+            raise ValueError(f"{str(path)!r} has {'a header line' if self.is_text else 'columns'} but no rows")
 
     def read(self, rows: int, copied: Sequence[str] = ()) -> Iterator[tuple[Any, Any]]:
         """Yield data frames of at most ``rows`` rows, numbered as in the file, and with each the columns to copy.

@@ -78,8 +78,6 @@ class Source:
                 f"{listed(names)}"
             )
         self.n_rows = self.file.n_rows
-        if not self.n_rows:
-            raise ValueError(f"{str(path)!r} has a header line but no rows")
         coded = self.file.categories.intersection(chosen.keep or names) - {*chosen.drop, target}
         self.chosen = chosen._replace(categorical=(*chosen.categorical, *sorted(coded - set(chosen.categorical))))
         self.target = target

@@ -170,6 +170,8 @@ def unpack(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Arra
 
 def _members(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read all arrays and texts by name and compare their checksums; together they must fit into the file."""
+    if not zipfile.is_zipfile(path):
+        raise ValueError("it is no .npz archive")
     with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
         entries = archive.zip.infolist()
         if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):

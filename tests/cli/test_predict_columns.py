@@ -64,6 +64,21 @@ def test_text_in_a_column_that_did_not_vary_in_the_fit_is_of_no_matter(
     assert "column 'size' holds the text 'x' in row 0 and held no text in the fit" in " ".join(err.split())
 
 
+@pytest.mark.parametrize(("name", "what"), [("new.csv", "a header line"), ("new.parquet", "columns")])
+def test_a_file_without_rows_is_refused_and_nothing_is_written(
+    run: Any, tmp_path: Any, frame: pd.DataFrame, name: str, what: str
+) -> None:
+    X = frame[["size", "garage"]]
+    bp.MixedNB().fit(X, frame["kind"]).save(tmp_path / "m.npz")
+    X[:0].to_csv(tmp_path / "new.csv", index=False)
+    X[:0].to_parquet(tmp_path / "new.parquet", index=False)
+    out = tmp_path / "predicted.parquet"
+    status, _, err = run("predict", tmp_path / "m.npz", tmp_path / name, "-o", out)
+    assert status == 2
+    assert f"has {what} but no rows" in " ".join(err.split())
+    assert not out.exists()
+
+
 @pytest.mark.parametrize("rows", ["7", "1000"])
 @pytest.mark.parametrize("batch", [16, 1 << 15])
 def test_names_of_rows_that_the_header_does_not_name_are_left_out(

@@ -24,6 +24,12 @@ def test_without_arguments_the_missing_one_is_named(run):
     assert "Missing argument 'DATA'" in err
 
 
+def test_an_unknown_option_points_to_the_help_of_its_command(run):
+    status, _, err = run("fit", "t.csv", "--target", "kind", "--out", "m.npz")
+    assert status == 2
+    assert "No such option '--out'. 'bayesppl fit --help' lists the options" in err
+
+
 def test_dropped_columns_are_not_asked_for_again_and_a_folder_and_standard_input_are_read(
     run, frame, tmp_path, monkeypatch
 ):
@@ -34,7 +40,7 @@ def test_dropped_columns_are_not_asked_for_again_and_a_folder_and_standard_input
     options = ("--target", "kind", "--drop", "customer", "--model", "gaussian-nb", "--save", tmp_path / "m.nc")
     status, out, err = run("fit", folder, *options)
     assert (status, err) == (0, "")
-    assert "60 rows, 1 columns" in out
+    assert "60 rows, 1 column, 2 classes" in out
     frame.to_csv(tmp_path / "t.csv", index=False)
     status, from_file, err = run("predict", tmp_path / "m.nc", tmp_path / "t.csv", "--drop", "kind")
     assert (status, err) == (0, "")

@@ -192,6 +192,13 @@ def test_truncated_files_are_refused(keep: float, path: Path) -> None:
         bp.load(path)
 
 
+def test_what_is_no_archive_is_refused_without_a_word_about_pickles(path: Path) -> None:
+    path.write_text("length,width,kind\n1,2,a\n")
+    with pytest.raises(bp.ModelFileError, match=r"it is no \.npz archive") as refused:
+        bp.load(path)
+    assert "pickle" not in str(refused.value)
+
+
 def test_no_flipped_bit_changes_an_answer(path: Path) -> None:
     """Almost all are refused; some are in what zip states twice, or in times that nobody reads."""
     clf = bp.GaussianNB().fit(IRIS, SPECIES)
