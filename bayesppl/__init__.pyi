@@ -57,9 +57,9 @@ from .evaluation.comparison import compare as compare
 from .evaluation.covariance_structures import covariance_structures as covariance_structures
 from .evaluation.held_out import learning_curve as learning_curve
 from .evaluation.held_out import reliability as reliability
-from .evaluation.models import compare_models as compare_models
-from .evaluation.models import credal_proba as credal_proba
 from .evaluation.sbc import simulation_based_calibration as simulation_based_calibration
+from .evaluation.several_models import compare_models as compare_models
+from .evaluation.several_models import credal_proba as credal_proba
 from .families import AveragedTree as AveragedTree
 from .families import Bernoulli as Bernoulli
 from .families import Binomial as Binomial

@@ -16,7 +16,7 @@ import sklearn
 from threadpoolctl import threadpool_limits
 
 import bayesppl
-from bayesppl.kernels import compiled
+from bayesppl.kernels import numba_loops
 from benchmarks.cases import Problem, problems, reason, target
 from benchmarks.extras import Extra, extras
 from benchmarks.first_use import first_use
@@ -42,7 +42,7 @@ def main(quick: bool, only: str, out: Path | None, repeats: int | None, no_numba
     """Measure bayesppl beside scikit-learn, each on one thread: first use in a process, then the steady state."""
     # Steady state: a process that has worked through PRICE cells before has its compiled loops, and so has this
     # one.
-    compiled.PRICE = compiled.PRICE_IF_LOADED = 1 << 62 if no_numba else 0
+    numba_loops.PRICE = numba_loops.PRICE_IF_LOADED = 1 << 62 if no_numba else 0
     repeats = repeats or (3 if quick else 5)
     chosen = [problem for problem in problems(quick) if only.lower() in problem.name.lower()]
     first = []

@@ -15,7 +15,7 @@ import numpy as np
 
 import bayesppl as bp
 from bayesppl.inference.pymc import native
-from bayesppl.inference.pymc.compiled import Density, log_density
+from bayesppl.inference.pymc.model_density import Density, log_density
 
 SIZES = tuple(10**power for power in range(3, 8))
 

@@ -17,9 +17,9 @@ import click
 import numpy as np
 import pymc as pm
 
-from bayesppl.inference.pymc.compiled import density_of
-from bayesppl.inference.pymc.reading.fitted import block_density
+from bayesppl.inference.pymc.model_density import density_of
 from bayesppl.inference.pymc.reading.recognition import read
+from bayesppl.inference.pymc.reading.solving import block_density
 from benchmarks.gradients import microseconds_of
 from benchmarks.measure import in_new_process
 

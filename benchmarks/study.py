@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pandas as pd
 
-from bayesppl.reproduce.studies.base import markdown
+from bayesppl.reproduce.studies.study import markdown
 from benchmarks.calibration_study import SHOWN, picture, score_set, verdicts
 from benchmarks.location_study import score_mixed_set
 from benchmarks.rivals import EMBEDDED, data_sets

@@ -12,7 +12,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import bayesppl as bp
-from bayesppl.kernels import compiled
+from bayesppl.kernels import numba_loops
 from benchmarks.cases import real
 from benchmarks.measure import Call
 
@@ -67,7 +67,7 @@ def ratio(make: Callable[[int], Call], repeats: int) -> tuple[float, float]:
 def main(rows: int, repeats: int, only: str, out: Path | None) -> None:
     """Print seconds of the wall clock: idle cores are needed."""
     table = "| work | one thread, ms | two threads, times faster |\n|---|---:|---:|\n"
-    compiled.PRICE = compiled.PRICE_IF_LOADED = 0  # as in a process that has done much work
+    numba_loops.PRICE = numba_loops.PRICE_IF_LOADED = 0  # as in a process that has done much work
     with threadpool_limits(1):
         for name, make in works(rows):
             if only.lower() in name.lower():

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import entr
 
 from bayesppl.analysis.draws import thetas
-from bayesppl.analysis.parameters import coord, tails
+from bayesppl.analysis.parameter_tables import coord, tails
 from bayesppl.data.partly_known import PartlyKnown
 from bayesppl.inference.unknown_classes import UnknownClasses
 from bayesppl.kernels.arrays import Array

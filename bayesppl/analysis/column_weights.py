@@ -35,10 +35,10 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 
-from bayesppl.analysis.calibration import PENALTY_SD, Scores, drawn_rows
 from bayesppl.analysis.leave_one_out import leave_out_each
 from bayesppl.analysis.left_out_joints import density_of, unit_joints
-from bayesppl.analysis.parameters import coord
+from bayesppl.analysis.parameter_tables import coord
+from bayesppl.analysis.temperature import PENALTY_SD, Scores, drawn_rows
 from bayesppl.data.rows import Rows
 from bayesppl.families.bound import Factor
 from bayesppl.families.family import Family

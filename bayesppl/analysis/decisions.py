@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesppl.analysis.draws import thetas
+from bayesppl.analysis.new_rows import covariates_for
 from bayesppl.analysis.predictions import probabilities
-from bayesppl.analysis.sampling import covariates_for
 from bayesppl.data.arguments import aligned, generator, labels_of, real, whole
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS, ClassWeights
@@ -185,7 +185,7 @@ def expected_error_rate(
     covariates : mapping of str to number or (rows,) array, optional
         What the rows bring along that is not modelled, such as the total of rows of counts: it determines how
         easily classes are distinguished. By default that of rows of the fit; see
-        :func:`bayesppl.analysis.sampling.sample`.
+        :func:`bayesppl.analysis.new_rows.sample`.
 
     Returns
     -------

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from bayesppl.analysis.parameters import coord
+from bayesppl.analysis.parameter_tables import coord
 from bayesppl.conjugate.averaged_trees import AveragedTrees
 from bayesppl.data.arguments import generator, whole
 from bayesppl.kernels import tree_sums

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit, logit
 
-from bayesppl.analysis.parameters import coord
+from bayesppl.analysis.parameter_tables import coord
 from bayesppl.data.arguments import real
 from bayesppl.errors import NotConjugateError
 from bayesppl.families import closed_forms

@@ -30,7 +30,7 @@ from scipy.sparse import csr_array
 
 from bayesppl.analysis.draws import log_joint_of_blocks, number_of_draws
 from bayesppl.analysis.evidence_shares import MOST_NUMBERS, Odds, SeenRows, Shares, lots, shares_of_units
-from bayesppl.analysis.parameters import PROB, coord, row_names, tails
+from bayesppl.analysis.parameter_tables import PROB, coord, row_names, tails
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.columns import beyond_floats, missing
 from bayesppl.data.names import listed

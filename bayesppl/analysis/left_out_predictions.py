@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bayesppl.analysis.calibration import Confidence, confidence, learn
 from bayesppl.analysis.left_out_draws import ImportanceSampled
 from bayesppl.analysis.left_out_joints import density_of
 from bayesppl.analysis.scores import hits, log_scores, standard_error_of_sum, weighted_average
+from bayesppl.analysis.temperature import Confidence, confidence, learn
 from bayesppl.data.arguments import one_of
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.calibration import Calibration
@@ -187,7 +187,7 @@ class LeaveOneOut:
         """Everything per row, with named dims."""
         import xarray as xr
 
-        from bayesppl.analysis.parameters import coord
+        from bayesppl.analysis.parameter_tables import coord
 
         accuracy, accuracy_se = self.accuracy
         log_score, log_score_se = self.log_score

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import logsumexp
 
-from bayesppl.analysis.sampling import lots, stack_rows
+from bayesppl.analysis.new_rows import lots, stack_rows
 from bayesppl.conjugate import Dirichlet
 from bayesppl.conjugate.documents import nested_documents
 from bayesppl.data.arguments import generator, real, whole

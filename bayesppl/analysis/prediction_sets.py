@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.analysis.calibration import temper
 from bayesppl.analysis.left_out_joints import Joints, density_of, require_exact, row_joints
-from bayesppl.analysis.sampling import stack_rows
+from bayesppl.analysis.new_rows import stack_rows
 from bayesppl.analysis.scores import log_scores
+from bayesppl.analysis.temperature import temper
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import Counts, JointStatistics
 from bayesppl.data.arguments import real

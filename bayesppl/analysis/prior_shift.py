@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from bayesppl.analysis.parameters import PROB, tails
+from bayesppl.analysis.parameter_tables import PROB, tails
 from bayesppl.analysis.uncertainty import probability_draws
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.arguments import generator, whole
@@ -128,7 +128,7 @@ def weights_behind(
     """
     import xarray as xr
 
-    from bayesppl.analysis.parameters import coord
+    from bayesppl.analysis.parameter_tables import coord
 
     bounds = tails(prob)
     is_possible = ~np.isneginf(log_density).all(1)  # an impossible row is no evidence of its class

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 
 from bayesppl.analysis.draws import numbers_of_draw
-from bayesppl.analysis.parameters import storable
+from bayesppl.analysis.parameter_tables import storable
 from bayesppl.analysis.tree_groups import (
     BUILDERS,
     CELLS_AT_MOST,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from bayesppl.inference.pymc.reading.fitted import ReadModel
+    from bayesppl.inference.pymc.reading.solving import ReadModel
 
 
 def to_pymc(fitted: Fitted, likelihood: Likelihood = "rows") -> Any:

@@ -33,8 +33,8 @@ from bayesppl.analysis.explanation import (
     read_cells,
     units_of,
 )
-from bayesppl.analysis.parameters import PROB, tails
-from bayesppl.analysis.sampling import sample
+from bayesppl.analysis.new_rows import sample
+from bayesppl.analysis.parameter_tables import PROB, tails
 from bayesppl.analysis.uncertainty import draw_members
 from bayesppl.conjugate.tree_densities import log_predictive_of_seen
 from bayesppl.conjugate.tree_dirichlet import TreeDirichlet

@@ -14,10 +14,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from bayesppl.analysis.calibration import drawn_rows, temper
 from bayesppl.analysis.leave_one_out import leave_out_each
 from bayesppl.analysis.scores import hits, log_scores, weighted_average
 from bayesppl.analysis.stack_weights import stack
+from bayesppl.analysis.temperature import drawn_rows, temper
 from bayesppl.data.preprocessing import AnyRecoding
 from bayesppl.data.read_table import Columns
 from bayesppl.data.rows import Rows

@@ -13,7 +13,7 @@ import numpy as np
 
 from bayesppl.analysis.draws import numbers_of_draw
 from bayesppl.analysis.evidence import log_evidence
-from bayesppl.analysis.parameters import PROB, parameter_summary
+from bayesppl.analysis.parameter_tables import PROB, parameter_summary
 from bayesppl.data.names import listed, one_line, short_names
 from bayesppl.errors import ImproperError, NotConjugateError
 from bayesppl.model.fitted import Fitted

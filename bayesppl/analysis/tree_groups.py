@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from bayesppl.analysis.draws import in_steps
-from bayesppl.analysis.parameters import labelled
+from bayesppl.analysis.parameter_tables import labelled
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError, NotConjugateError
 from bayesppl.kernels.arrays import Array, Theta, draw_codes, logarithm

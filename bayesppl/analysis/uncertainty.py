@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import entr
 
 from bayesppl.analysis.draws import log_joint_of_blocks, number_of_draws
-from bayesppl.analysis.parameters import PROB, coord, row_names, tails
+from bayesppl.analysis.parameter_tables import PROB, coord, row_names, tails
 from bayesppl.analysis.predictions import probabilities
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.leaves import Leaves

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.analysis.calibration import drawn_rows
 from bayesppl.analysis.left_out_joints import require_exact
+from bayesppl.analysis.temperature import drawn_rows
 from bayesppl.data.labels import one_hot
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted

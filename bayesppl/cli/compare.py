@@ -154,45 +154,46 @@ def compare(
         "unlabelled": unlabelled,
     }
     with status("reading the data"):
-        from bayesppl.cli import columns, compare_rules, compare_stack, report, rows
+        from bayesppl.cli import compare_rules, compare_stack, file_rows, frame_columns, report
         from bayesppl.inference import NUTS
 
         sampled = NUTS(draws=draws // CHAINS, chains=CHAINS, random_state=seed)
         how = sampled if inference == "nuts" else inference
         classifier = make(model, integers, prior, inference=how, tune=tune, calibration=calibrate)
         if target is None:
-            given, levels = rows.embedded(data), chosen.categorical
-            source = given._replace(X=columns.choose(given.X, chosen, given.target))
+            given, levels = file_rows.embedded(data), chosen.categorical
+            source = given._replace(X=frame_columns.choose(given.X, chosen, given.target))
         else:
-            file = rows.Source(Path(data), target, dialect, chosen, unlabelled, missing, model == "categorical-nb")
+            of_levels = model == "categorical-nb"
+            file = file_rows.Source(Path(data), target, dialect, chosen, unlabelled, missing, of_levels)
             source, levels = file.rows(most_rows if model == AUTO else None), file.chosen.categorical
-        rows.check(source, of_numbers=binarize is not None or model not in OF_LEVELS)
-        with rows.rows_of_the_file(source):
+        file_rows.check(source, of_numbers=binarize is not None or model not in OF_LEVELS)
+        with file_rows.rows_of_the_file(source):
             if model == AUTO:
                 taken = compare_stack.taken_for(source.X)
             elif binarize is None:
-                rows.check_support(source, classifier)
-        train, test = rows.split(source, test_size, seed)
+                file_rows.check_support(source, classifier)
+        train, test = file_rows.split(source, test_size, seed)
         # without levels that only rows held out show
         own = {name: train.X[name].cat.remove_unused_categories() for name in levels if name in train.X.columns}
         train = train._replace(X=train.X.assign(**own))
         if binarize is not None:
-            train, test = rows.binarized(train, test, binarize)
+            train, test = file_rows.binarized(train, test, binarize)
 
     if not as_json:
-        warn(columns.remarks(source.X))
+        warn(frame_columns.remarks(source.X))
     if model == AUTO:
         head = f"[bold]auto[/] on [bold]{safe(data)}[/] (seed {seed})"
         with status("fitting the candidates"):
             records = compare_stack.compare(classifier, train, test)
-        table = columns.column_table(source.X, taken, "left out", "taken for")
+        table = frame_columns.column_table(source.X, taken, "left out", "taken for")
         found = compare_stack.report(classifier, records, table, len(test.X))
         if page is not None:
             with status("writing the report"):
                 from bayesppl.cli import compare_page
 
                 left_out = [name for name in source.X.columns if str(name) not in taken]
-                remarks = list(columns.remarks(source.X, left_out))
+                remarks = list(frame_columns.remarks(source.X, left_out))
                 known = taken | dict.fromkeys(chosen.drop, "left out by --drop")
                 sections = compare_page.sections_of(classifier, records, known, test, remarks)
                 compare_page.write_page(page, f"{source.target} in {Path(data).name}", sections)
@@ -206,7 +207,7 @@ def compare(
             result = compare_rules.compare(classifier, train, test, draws, seed)
         described = result.classifier.fitted_.model.family.bound.described
         families = {name: found.family for name, found in described.items()}
-        table = columns.column_table(source.X, families, "covariate", "family")
+        table = frame_columns.column_table(source.X, families, "covariate", "family")
         found = compare_rules.report(
             result, table, draws // CHAINS, CHAINS, seed, train.X.index, with_parameters=parameters
         )

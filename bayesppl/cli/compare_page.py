@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from bayesppl.cli.file_rows import FileRows
 from bayesppl.cli.report import Record
-from bayesppl.cli.rows import Rows
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.names import one_line, short_names
 from bayesppl.estimators.auto import AutoClassifier
@@ -65,7 +65,11 @@ def write_page(path: Path, title: str, sections: Iterable[Section]) -> None:
 
 
 def sections_of(
-    clf: AutoClassifier, records: Sequence[Record], taken: Mapping[str, str], test: Rows, remarks: Sequence[str]
+    clf: AutoClassifier,
+    records: Sequence[Record],
+    taken: Mapping[str, str],
+    test: FileRows,
+    remarks: Sequence[str],
 ) -> Iterator[Section]:
     """Write what was found out about data: the models, how well they do, why, and what to be careful about.
 
@@ -77,7 +81,7 @@ def sections_of(
         Of the stack and its models, on the rows held out.
     taken : mapping of column to words
         What every column was taken for, or why it was left out; others do not vary, or all their texts differ.
-    test : Rows
+    test : FileRows
         Held out.
     remarks : sequence of str
         On columns that look wrong.
@@ -156,7 +160,7 @@ def _blind(class_count: Array) -> float:
     return float((shares * np.log(shares)).sum())
 
 
-def _ranking(clf: AutoClassifier, test: Rows, log_proba: Array) -> list[str]:
+def _ranking(clf: AutoClassifier, test: FileRows, log_proba: Array) -> list[str]:
     """Rank columns by their average weight for or against the answers to some rows."""
     some = np.sort(np.random.default_rng(0).permutation(len(test.X))[:_RANKED])
     found = clf.explain(test.X.iloc[some], random_state=0)
@@ -172,7 +176,7 @@ def _ranking(clf: AutoClassifier, test: Rows, log_proba: Array) -> list[str]:
     ]
 
 
-def _hardest(clf: AutoClassifier, test: Rows, log_proba: Array, codes: Array) -> list[str]:
+def _hardest(clf: AutoClassifier, test: FileRows, log_proba: Array, codes: Array) -> list[str]:
     """Show the rows whose label was given the least probability, and what spoke for the answer."""
     from bayesppl.plots import plot_explanation
 

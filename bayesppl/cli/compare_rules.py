@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from bayesppl.cli.file_rows import FileRows
 from bayesppl.cli.report import Findings, Record, parameter_records, write_csv
-from bayesppl.cli.rows import Rows
 from bayesppl.cli.terminal import cells, safe, table, warn
 from bayesppl.errors import ImpossibleRowWarning
 from bayesppl.evaluation.comparison import SCORES, Comparison
@@ -37,7 +37,7 @@ _HEADINGS = {"accuracy": "accuracy", "log_score": "log score", "brier": "Brier",
 _BETTER = {"accuracy": "↑", "log_score": "↑", "brier": "↓", "ece": "↓"}
 
 
-def compare(classifier: BayesClassifier, train: Rows, test: Rows, draws: int, seed: int) -> Comparison:
+def compare(classifier: BayesClassifier, train: FileRows, test: FileRows, draws: int, seed: int) -> Comparison:
     """Fit to one part of the rows, and score the rules on the other."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayesppl.analysis.scores import log_scores, paired_difference
+from bayesppl.cli.file_rows import FileRows
 from bayesppl.cli.report import Findings, Record, write_csv
-from bayesppl.cli.rows import Rows
 from bayesppl.cli.terminal import safe, table
 from bayesppl.data.column_facts import read_columns
 from bayesppl.data.labels import encode_labels
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 TOGETHER = "all together"
 
 
-def compare(classifier: AutoClassifier, train: Rows, test: Rows) -> list[Record]:
+def compare(classifier: AutoClassifier, train: FileRows, test: FileRows) -> list[Record]:
     """Fit to one part of the rows, and score the stack and its models on the other: a record for each."""
     clf = classifier.fit(train.X, train.y)
     codes = encode_labels(test.y, clf.classes_.tolist())[1]

@@ -32,7 +32,7 @@ from bayesppl.data.names import listed
 from bayesppl.errors import RowError
 
 if TYPE_CHECKING:
-    from bayesppl.cli.rows import Source
+    from bayesppl.cli.file_rows import Source
 
 #: Rules of prediction, by name.
 RULES = ("predictive", "mle", "map", "mean")
@@ -97,8 +97,8 @@ def fit(
     and at most --most-rows for --model auto.
     """
     require_place("--save", path)
-    from bayesppl.cli.columns import remarks
-    from bayesppl.cli.rows import BATCH_ROWS, Source, require_numbers, require_two, rows_of_the_file
+    from bayesppl.cli.file_rows import BATCH_ROWS, Source, require_numbers, require_two, rows_of_the_file
+    from bayesppl.cli.frame_columns import remarks
 
     classifier = make(model, integers, prior, tune=tune, rule=rule, inference=inference, calibration=calibrate)
     if unlabelled == "learn":
@@ -138,7 +138,7 @@ def fit(
 
 def _fit_sums(classifier: Any, source: Source) -> int:
     """Fit to all rows of a file, a batch at a time, and return their number."""
-    from bayesppl.cli.columns import remarks
+    from bayesppl.cli.frame_columns import remarks
     from bayesppl.estimators.batches import fit_batches
 
     given, places = 0, range(0)  # rows passed on, and where those of the last batch stand in the file
@@ -193,8 +193,8 @@ def verify(model: Path, data: Path, target: str, dialect: Dialect) -> None:
     status is 1 if any differs, and standard error says which.
     """
     from bayesppl.analysis.certificate import DIFFERS
+    from bayesppl.cli.file_rows import Source
     from bayesppl.cli.report import to_json
-    from bayesppl.cli.rows import Source
     from bayesppl.estimators.learner import Learner
     from bayesppl.estimators.loading import load
 

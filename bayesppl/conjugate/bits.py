@@ -10,10 +10,10 @@ from typing import Any, final
 import numpy as np
 from scipy.special import expit
 
-from bayesppl.conjugate.cells import LogFactors, dense_blocks
+from bayesppl.conjugate.cell_rows import LogFactors, dense_blocks
 from bayesppl.conjugate.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.conjugate.membership import Membership, counts_without, weight_by_weight
-from bayesppl.conjugate.rows import SingleRows
+from bayesppl.conjugate.row_statistics import SingleRows
 from bayesppl.conjugate.statistics import Successes, remainder
 from bayesppl.kernels.arrays import Array, Responsibilities, dense, dot_log, log_contrast, log_dotter
 from bayesppl.kernels.class_sums import class_sums

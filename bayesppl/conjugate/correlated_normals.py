@@ -96,7 +96,7 @@ def log_density_of_vectors(mean: Array, covariance: Array, tied: bool) -> LogDen
 def leave_one_out(
     posterior: NormalInverseWishart, statistics: Moments, rows: NumberRows, members: Membership
 ) -> tuple[Array, Array]:
-    """See :func:`bayesppl.conjugate.closed_forms.leave_one_out`."""
+    """See :func:`bayesppl.conjugate.pair_forms.leave_one_out`."""
     X = rows.X
     n_classes, n_features = posterior.location.shape
     whitener, log_det = whitener_of(of_columns(posterior.psi, np.arange(n_features), posterior.is_tied))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from bayesppl.conjugate import correlated_normals, heavy_tails, independent_normals, regressions
 from bayesppl.conjugate.beta import Beta
 from bayesppl.conjugate.bits import Bits, bits_average, bits_leave_one_out, bits_log_predictive
-from bayesppl.conjugate.cells import SparseCells, sparse_average, sparse_leave_one_out, sparse_log_predictive
+from bayesppl.conjugate.cell_rows import SparseCells, sparse_average, sparse_leave_one_out, sparse_log_predictive
 from bayesppl.conjugate.dirichlet import Dirichlet
 from bayesppl.conjugate.gamma import Gamma
 from bayesppl.conjugate.log_density import LogDensity, mixture, over_alternatives
@@ -46,10 +46,10 @@ class FastPath(NamedTuple):
         From a posterior to the predictive density of rows.
     leave_one_out : callable
         From posterior, statistics of all rows, rows, and their classes and weights to the densities of
-        :func:`bayesppl.conjugate.closed_forms.leave_one_out`; None where it does not apply.
+        :func:`bayesppl.conjugate.pair_forms.leave_one_out`; None where it does not apply.
     inclusion_averaged : callable, optional
         From a posterior of the classes, one of all rows together, and the log odds of "the factor depends on the
-        class", one for each factor, to the density of :func:`bayesppl.conjugate.closed_forms.inclusion_averaged`.
+        class", one for each factor, to the density of :func:`bayesppl.conjugate.pair_forms.inclusion_averaged`.
     """
 
     log_predictive: Callable[[Any], LogDensity]

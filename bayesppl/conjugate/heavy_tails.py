@@ -28,13 +28,13 @@ from bayesppl.conjugate.correlated_normals import (
 from bayesppl.conjugate.log_density import Evaluate, LogDensity
 from bayesppl.conjugate.moments import Moments, moments
 from bayesppl.conjugate.normal_inverse_wishart import NormalInverseWishart
-from bayesppl.conjugate.rows import Rows, refuse_closed_form
+from bayesppl.conjugate.row_statistics import RowStatistics, refuse_closed_form
 from bayesppl.kernels.arrays import Array, Responsibilities
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class TailedRows(Rows):
+class TailedRows(RowStatistics):
     """Rows with Student-t densities.
 
     Attributes

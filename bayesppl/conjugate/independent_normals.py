@@ -35,7 +35,7 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import NumberRows
 from bayesppl.conjugate.normal_inverse_gamma import NormalInverseGamma
 from bayesppl.conjugate.normal_means import NormalMeans
-from bayesppl.conjugate.rows import forget, log_evidence_of, per_row
+from bayesppl.conjugate.row_statistics import forget, log_evidence_of, per_row
 from bayesppl.conjugate.sparse_means import SparseMeans
 from bayesppl.kernels.arrays import LOG_2PI, Array, log_rising
 from bayesppl.kernels.mahalanobis import weighted_squares
@@ -115,7 +115,7 @@ def inclusion_averaged(posterior: NormalInverseGamma, common: NormalInverseGamma
 def leave_one_out(
     posterior: NormalInverseGamma, statistics: Any, rows: NumberRows, members: Membership
 ) -> tuple[Array, Array] | None:
-    """See :func:`bayesppl.conjugate.closed_forms.leave_one_out`; None where the generic formula serves."""
+    """See :func:`bayesppl.conjugate.pair_forms.leave_one_out`; None where the generic formula serves."""
     present = observed_mask(rows.X)
     if members.few_weights is not None and (present is None or not posterior.shared):
         fitted = log_predictive(posterior)(rows)
@@ -212,7 +212,7 @@ def sparse_averaged(posterior: SparseMeans, common: SparseMeans, log_odds: Array
 def leave_one_out_sparse(
     posterior: SparseMeans, statistics: Any, rows: NumberRows, members: Membership
 ) -> tuple[Array, Array]:
-    """See :func:`bayesppl.conjugate.closed_forms.leave_one_out`."""
+    """See :func:`bayesppl.conjugate.pair_forms.leave_one_out`."""
     out = np.empty((len(rows), len(posterior.inner.kappa)))
     for block, row in rows.blocks():
         remaining = forget(posterior, row, members[block])

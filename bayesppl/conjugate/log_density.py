@@ -72,7 +72,7 @@ def on_first_use(make: Callable[[], Evaluate]) -> Evaluate:
 
 def over_alternatives(evaluate: Evaluate) -> Evaluate:
     """Change a density of complete rows to that of rows with alternatives, such as
-    :class:`~bayesppl.conjugate.rows.JointRows`: the sum over those that an incomplete row can be."""
+    :class:`~bayesppl.conjugate.row_statistics.JointRows`: the sum over those that an incomplete row can be."""
 
     def log_density(rows: Any) -> Array:
         out = evaluate(rows)

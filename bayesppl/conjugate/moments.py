@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from bayesppl.conjugate.centred_sums import CentredSums
-from bayesppl.conjugate.rows import Rows, SingleRows, sum_shares
+from bayesppl.conjugate.row_statistics import RowStatistics, SingleRows, sum_shares
 from bayesppl.conjugate.statistics import Statistics, column, rounding_of_sum, under_codes
-from bayesppl.kernels import moments as kernels
+from bayesppl.kernels import moment_sums as kernels
 from bayesppl.kernels.arrays import Array, Responsibilities
 from bayesppl.kernels.missing import refuse_gaps
 from bayesppl.kernels.ranges import BLOCK_CELLS, row_blocks
@@ -264,7 +264,7 @@ class NumberRows(SingleRows):
 def _(rows: NumberRows, shares: Array) -> Moments:
     with np.errstate(over="ignore", invalid="ignore"):  # as in moments
         found = kernels.shared(rows.X, shares, rows.is_matrix, rows.is_tied) if len(rows) else None
-    return sum_shares.dispatch(Rows)(rows, shares) if found is None else Moments(*found)
+    return sum_shares.dispatch(RowStatistics)(rows, shares) if found is None else Moments(*found)
 
 
 def moments(X: Array, responsibilities: Responsibilities, *, matrix: bool, tied: bool) -> Moments:

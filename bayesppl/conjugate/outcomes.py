@@ -21,10 +21,10 @@ from scipy.special import expit
 from bayesppl.conjugate.dirichlet import Dirichlet
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership, counts_without, weight_by_weight
-from bayesppl.conjugate.rows import SingleRows
+from bayesppl.conjugate.row_statistics import SingleRows
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.kernels.arrays import Array, Responsibilities, logarithm
-from bayesppl.kernels.levels import outcome_counts
+from bayesppl.kernels.integer_levels import outcome_counts
 from bayesppl.kernels.lookups import level_sums
 from bayesppl.kernels.missing import by_gaps, describe_gaps
 from bayesppl.kernels.ranges import row_blocks

@@ -49,7 +49,7 @@ def log_predictive(posterior: MatrixNormalInverseWishart) -> LogDensity:
 def leave_one_out(
     posterior: MatrixNormalInverseWishart, statistics: Any, rows: NumberRows, members: Membership
 ) -> tuple[Array, Array]:
-    """See :func:`bayesppl.conjugate.closed_forms.leave_one_out`."""
+    """See :func:`bayesppl.conjugate.pair_forms.leave_one_out`."""
     joint, dof, (q, p) = posterior.joint, _dof(posterior), posterior.effect.shape[-2:]
     squares_of_rows, log_det = _squares(joint, np.arange(q + p), q)
     squares, inflation = squares_of_rows(rows.X), (joint.kappa + 1) / joint.kappa

@@ -10,7 +10,7 @@ import numpy as np
 from bayesppl.conjugate.conjugate import Conjugate, ShapeError, replace_unchecked
 from bayesppl.conjugate.declared_priors import Dims
 from bayesppl.conjugate.membership import Membership
-from bayesppl.conjugate.rows import forget, log_evidence_of, per_row
+from bayesppl.conjugate.row_statistics import forget, log_evidence_of, per_row
 from bayesppl.kernels.arrays import Array, Theta
 
 

@@ -8,14 +8,14 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from bayesppl.conjugate.rows import Rows
+from bayesppl.conjugate.row_statistics import RowStatistics
 from bayesppl.conjugate.statistics import ROUNDING, Statistics, refuse_rows_never_added
 from bayesppl.kernels.arrays import Array, Responsibilities
 from bayesppl.kernels.missing import refuse_gaps
 
 
 @dataclass(frozen=True, eq=False)
-class PlainRows(Rows):
+class PlainRows(RowStatistics):
     """Rows that are their own statistics.
 
     Attributes

@@ -23,7 +23,7 @@ from scipy.sparse import csr_array, issparse
 from bayesppl.conjugate.dirichlet import Dirichlet
 from bayesppl.conjugate.log_density import LogDensity, on_first_use
 from bayesppl.conjugate.membership import Membership, counts_without
-from bayesppl.conjugate.rows import SingleRows
+from bayesppl.conjugate.row_statistics import SingleRows
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.kernels.arrays import (
     Array,

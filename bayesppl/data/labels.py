@@ -18,7 +18,7 @@ from bayesppl.data.names import listed
 from bayesppl.errors import RowError, warn
 from bayesppl.kernels.arrays import Array, Responsibilities
 from bayesppl.kernels.class_sums import one_in_each, sparse_of
-from bayesppl.kernels.levels import smallest_type
+from bayesppl.kernels.integer_levels import smallest_type
 
 Action = Literal["refuse", "drop", "learn", "informative"]
 
@@ -131,7 +131,8 @@ def without_missing(y: Any, unlabelled: Unlabelled) -> tuple[Any, Array]:
         raise RowError(
             "Input y contains NaN: a missing label in row ",
             int(np.argmax(absent)),
-            " is no class; unlabelled='drop' leaves such rows out, unlabelled='learn' learns from their features",
+            " is no class. Drop such rows, or use a classifier with the parameter unlabelled: unlabelled='drop' "
+            "leaves them out, unlabelled='learn' learns from their features",
         )
     left = cells[~absent]
     return (left.tolist() if cells.dtype == object else left), absent

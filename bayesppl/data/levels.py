@@ -11,7 +11,7 @@ import numpy as np
 from bayesppl.data.columns import refuse_times
 from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
-from bayesppl.kernels.levels import Places, distinct_integers, smallest_type
+from bayesppl.kernels.integer_levels import Places, distinct_integers, smallest_type
 
 
 def factorize(values: Array, name: Hashable) -> tuple[list[Hashable], Array]:

@@ -20,11 +20,11 @@ from bayesppl.analysis.evidence import averaged_proba, feature_relevance, log_ev
 from bayesppl.analysis.explanation import explain
 from bayesppl.analysis.imputation import impute
 from bayesppl.analysis.leave_one_out import leave_one_out
+from bayesppl.analysis.new_rows import sample
 from bayesppl.analysis.novelty import novelty
-from bayesppl.analysis.parameters import diagnostics, estimates
+from bayesppl.analysis.parameter_tables import diagnostics, estimates
 from bayesppl.analysis.prediction_sets import predict_set
 from bayesppl.analysis.prior_shift import estimate_class_weights
-from bayesppl.analysis.sampling import sample
 from bayesppl.analysis.summary import summary
 from bayesppl.analysis.suspicious_rows import suspicious_rows
 from bayesppl.analysis.uncertainty import predict_proba_interval, uncertainty

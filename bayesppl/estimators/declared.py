@@ -14,8 +14,8 @@ from joblib import parallel_config
 from bayesppl.analysis.annotators import annotators, completed_proba
 from bayesppl.analysis.column_weights import calibrated
 from bayesppl.analysis.pymc_and_arviz import to_datatree, to_pymc
-from bayesppl.analysis.tuning import path_of, tune
-from bayesppl.analysis.unlabelled import judge, label_missingness, unlabelled_gain, weigh
+from bayesppl.analysis.tune import path_of, tune
+from bayesppl.analysis.unlabelled_weight import judge, label_missingness, unlabelled_gain, weigh
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.arguments import real
 from bayesppl.data.labels import REFUSED, Action, Unlabelled, declared_classes

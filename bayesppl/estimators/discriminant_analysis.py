@@ -14,7 +14,7 @@ from bayesppl.families import ConditionalGaussian, Family, Gaussian
 from bayesppl.families.choosing.infer_families import Integers
 from bayesppl.families.conditional_gaussian import CategoryTables
 from bayesppl.families.find_levels import Levels
-from bayesppl.families.levels import Unseen
+from bayesppl.families.level_columns import Unseen
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.learned import Learned
 

@@ -41,7 +41,7 @@ class GenerativeClassifier(Learner):
         there are more; see :doc:`/theory/calibration`.
     tuning : {"evidence", "loo"} or Tuning, optional
         Multiply the hyperparameters of the prior by factors that are chosen by the data, in every fit anew; see
-        :func:`bayesppl.analysis.tuning.tune`. ``"evidence"`` needs sums alone, and so goes with ``partial_fit``.
+        :func:`bayesppl.analysis.tune.tune`. ``"evidence"`` needs sums alone, and so goes with ``partial_fit``.
     unlabelled : {"refuse", "drop", "learn", "informative"}
         What becomes of rows whose label is None, NaN, NA or NaT: they are refused, left out, or learned from, by
         inference="gibbs" or "em". Where no row of a class has a label, declare it by ``classes``.

@@ -302,7 +302,7 @@ class Learner(DeclaredClassifier, ABC):
     def tune_prior(
         self, names: Sequence[str] | None = None, objective: Objective = "evidence", max_steps: int = 100
     ) -> Self:
-        """Fit the same estimator with ``tuning`` to the same data; see :func:`bayesppl.analysis.tuning.tune`.
+        """Fit the same estimator with ``tuning`` to the same data; see :func:`bayesppl.analysis.tune.tune`.
 
         Parameters
         ----------

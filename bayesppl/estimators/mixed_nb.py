@@ -14,7 +14,7 @@ from bayesppl.families import (
 from bayesppl.families.choosing.infer_families import Integers
 from bayesppl.families.composite import Blocks
 from bayesppl.families.find_levels import Levels
-from bayesppl.families.levels import Unseen
+from bayesppl.families.level_columns import Unseen
 from bayesppl.families.product import Pick
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from bayesppl.families import (
     Poisson,
 )
 from bayesppl.families.find_levels import Levels
-from bayesppl.families.levels import Unseen
+from bayesppl.families.level_columns import Unseen
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.learned import Learned
 

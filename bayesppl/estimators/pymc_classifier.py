@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 
 from bayesppl.analysis.column_weights import calibrated
-from bayesppl.analysis.parameters import row_names
+from bayesppl.analysis.parameter_tables import row_names
 from bayesppl.analysis.pymc_and_arviz import recognition, user_datatree, user_model
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.read_table import as_table
@@ -180,7 +180,7 @@ class PyMCClassifier(BayesClassifier):
     def _learn(self, model: pm.Model, **given: Any) -> Self:
         import pymc as pm
 
-        from bayesppl.inference.pymc.reading.fitted import fit_model
+        from bayesppl.inference.pymc.reading.solving import fit_model
 
         if not isinstance(model, pm.Model):
             raise TypeError(f"the model must be a pm.Model, found {model!r}")

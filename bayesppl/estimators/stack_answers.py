@@ -11,7 +11,7 @@ import numpy as np
 
 from bayesppl.analysis.decisions import Threshold, least_loss, lowest_confidence
 from bayesppl.analysis.evidence_shares import Shares
-from bayesppl.analysis.parameters import PROB
+from bayesppl.analysis.parameter_tables import PROB
 from bayesppl.analysis.prior_shift import log_densities, thetas_for, weights_behind
 from bayesppl.analysis.stack_explanation import MOST_COLUMNS, explain_stack
 from bayesppl.analysis.uncertainty import entropies, entropy_split, interval, quantiles, stack_probability_draws

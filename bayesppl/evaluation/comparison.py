@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from bayesppl.analysis import scores
-from bayesppl.analysis.parameters import PROB, coord, parameter_summary, tails
+from bayesppl.analysis.parameter_tables import PROB, coord, parameter_summary, tails
 from bayesppl.data.arguments import whole
 from bayesppl.data.labels import codes_among
 from bayesppl.data.read_table import as_table

@@ -12,7 +12,7 @@ from scipy.special import entr, rel_entr
 from sklearn.base import clone
 
 from bayesppl.analysis import scores
-from bayesppl.analysis.parameters import PROB, tails
+from bayesppl.analysis.parameter_tables import PROB, tails
 from bayesppl.data.arguments import whole
 from bayesppl.data.labels import declared_classes
 from bayesppl.data.rows import Rows

@@ -72,7 +72,7 @@ def simulation_based_calibration(
     """
     import xarray as xr
 
-    from bayesppl.analysis.parameters import dataset
+    from bayesppl.analysis.parameter_tables import dataset
 
     if not isinstance(family, Family):
         raise TypeError(

@@ -32,7 +32,7 @@ from bayesppl.families.categorical import Categorical, draw_outcomes
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import Missing
 from bayesppl.families.find_levels import Levels
-from bayesppl.families.levels import LevelColumns, Unseen
+from bayesppl.families.level_columns import LevelColumns, Unseen
 from bayesppl.families.support import ANYTHING, REAL_NUMBERS, Support, checked_numbers
 from bayesppl.families.trees import TreeFamily
 from bayesppl.kernels.arrays import Array, Theta

@@ -41,7 +41,7 @@ from bayesppl.families import closed_forms
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import ConjugateFamily, Missing
 from bayesppl.families.find_levels import Levels, declared_levels, levels_that_occur, unseen_beside
-from bayesppl.families.levels import LevelColumns, Unseen
+from bayesppl.families.level_columns import LevelColumns, Unseen
 from bayesppl.families.support import LEVELS, Support
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 

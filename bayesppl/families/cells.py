@@ -21,13 +21,13 @@ from scipy.sparse import issparse
 
 from bayesppl.conjugate import Beta, Gamma
 from bayesppl.conjugate.bits import Bits
-from bayesppl.conjugate.cells import DenseCells, SparseCells, dense_blocks
-from bayesppl.conjugate.closed_forms import by_kind
+from bayesppl.conjugate.cell_rows import DenseCells, SparseCells, dense_blocks
 from bayesppl.conjugate.conjugate import choose_prior
 from bayesppl.conjugate.declare import Direct
 from bayesppl.conjugate.declared_priors import is_declaration
 from bayesppl.conjugate.log_density import LogDensity
-from bayesppl.conjugate.rows import Rows
+from bayesppl.conjugate.pair_forms import by_kind
+from bayesppl.conjugate.row_statistics import RowStatistics
 from bayesppl.conjugate.shared_cells import pooled, shares_columns
 from bayesppl.conjugate.statistics import Events, Successes
 from bayesppl.data.arguments import by_name
@@ -118,7 +118,7 @@ class CellFamily(OfColumns, ConjugateFamily):
         return NumberColumns(self, dims, is_separate, given, self._row_column, check=check)
 
     @final
-    def rows(self, X: Any) -> Rows:
+    def rows(self, X: Any) -> RowStatistics:
         if self.support is BITS:
             return Bits(X)
         if issparse(X):

@@ -1,7 +1,7 @@
 r"""Closed forms of families: what follows from the rows of a family and its conjugate pair, whatever the density.
 
 No family defines these. It says what its rows count as (:meth:`~bayesppl.families.Family.rows`) and which prior it
-has, and :mod:`bayesppl.conjugate.closed_forms` does the rest; a family made of blocks has rows and a prior made of
+has, and :mod:`bayesppl.conjugate.pair_forms` does the rest; a family made of blocks has rows and a prior made of
 blocks. Where a kind of family reads or draws rows in a quicker way, it registers that here.
 """
 
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesppl.conjugate import Joint
-from bayesppl.conjugate import closed_forms as of_pairs
+from bayesppl.conjugate import pair_forms as of_pairs
 from bayesppl.conjugate.conjugate import ShapeError
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
@@ -86,7 +86,7 @@ def leave_one_out(
 ) -> tuple[Array, Array]:
     """Densities of encoded rows, given all data and given all but each row itself.
 
-    See :func:`bayesppl.conjugate.closed_forms.leave_one_out`.
+    See :func:`bayesppl.conjugate.pair_forms.leave_one_out`.
     """
     return of_pairs.leave_one_out(posterior, statistics, family.rows(X), members, _n_classes(family))
 

@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 from scipy.sparse import csr_array
 
-from bayesppl.conjugate.rows import Rows, refuse_closed_form
+from bayesppl.conjugate.row_statistics import RowStatistics, refuse_closed_form
 from bayesppl.conjugate.statistics import Counts, JointStatistics
 from bayesppl.data.table import Table
 from bayesppl.families.bound import BoundColumns, Described, Dims, Factor, together
@@ -42,7 +42,7 @@ class Allocated:
 
 @final
 @dataclass(frozen=True, eq=False)
-class AllocatedRows(Rows):
+class AllocatedRows(RowStatistics):
     """Rows of components, which sum into the components of their classes."""
 
     rows: Any

@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from bayesppl.conjugate import Joint
-from bayesppl.conjugate.closed_forms import sum_of_parts
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
-from bayesppl.conjugate.rows import JointRows
+from bayesppl.conjugate.pair_forms import sum_of_parts
+from bayesppl.conjugate.row_statistics import JointRows
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError

@@ -22,7 +22,7 @@ from bayesppl.conjugate.log_density import LogDensity, over_alternatives
 from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.outcomes import completed
-from bayesppl.conjugate.rows import JointRows
+from bayesppl.conjugate.row_statistics import JointRows
 from bayesppl.data.arguments import one_of
 from bayesppl.data.table import Table
 from bayesppl.families.categorical import Categorical, JointCategorical, TableFamily
@@ -33,7 +33,7 @@ from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import Missing
 from bayesppl.families.find_levels import Levels
 from bayesppl.families.gaussian_regression import GaussianRegression
-from bayesppl.families.levels import Unseen
+from bayesppl.families.level_columns import Unseen
 from bayesppl.families.support import ANYTHING, Support
 from bayesppl.families.transformed import Wrapping
 from bayesppl.kernels.arrays import Array, Theta

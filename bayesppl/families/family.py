@@ -136,7 +136,10 @@ class Family(ABC):
 
     @abstractmethod
     def rows(self, X: Any) -> Any:
-        """Return encoded rows as statistics that are not summed yet: a :class:`~bayesppl.conjugate.rows.Rows`."""
+        """Return encoded rows as statistics not summed yet.
+
+        See :class:`bayesppl.conjugate.row_statistics.RowStatistics`.
+        """
 
     @abstractmethod
     def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:

@@ -12,7 +12,7 @@ from bayesppl.data.levels import factorize, lookalikes, refuse_lookalikes
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError, UnseenLevelWarning, warn
 from bayesppl.kernels.arrays import Array
-from bayesppl.kernels.levels import distinct_integers, extremes
+from bayesppl.kernels.integer_levels import distinct_integers, extremes
 
 # Columns that a warning names.
 _MOST_NAMED = 3

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bayesppl.conjugate.moments import Moments
-from bayesppl.conjugate.rows import sum_shares
+from bayesppl.conjugate.row_statistics import sum_shares
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.labels import one_hot
 from bayesppl.families.components import Allocated, with_counts

@@ -22,7 +22,7 @@ from scipy.special import logsumexp
 from bayesppl.conjugate import Dirichlet, Joint
 from bayesppl.conjugate.log_density import Evaluate, LogDensity
 from bayesppl.conjugate.membership import Membership
-from bayesppl.conjugate.rows import refuse_closed_form
+from bayesppl.conjugate.row_statistics import refuse_closed_form
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.arguments import real, whole
 from bayesppl.data.table import Table

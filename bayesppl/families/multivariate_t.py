@@ -21,7 +21,7 @@ from bayesppl.conjugate.heavy_tails import TailedRows, expected_weights, log_den
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import Moments
-from bayesppl.conjugate.rows import refuse_closed_form
+from bayesppl.conjugate.row_statistics import refuse_closed_form
 from bayesppl.data.arguments import real
 from bayesppl.data.table import Table
 from bayesppl.families.bound import NumberColumns

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesppl.conjugate.moments import Moments
-from bayesppl.conjugate.rows import sum_each, sum_shares
+from bayesppl.conjugate.row_statistics import sum_each, sum_shares
 from bayesppl.families.gaussian_full import CorrelatedNormals
 from bayesppl.families.gaussian_regression import GaussianRegression
 from bayesppl.kernels.arrays import Array, Theta

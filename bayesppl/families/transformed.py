@@ -19,7 +19,7 @@ import numpy as np
 
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.moments import LogMoments
-from bayesppl.conjugate.rows import Rows, RowsWithBase
+from bayesppl.conjugate.row_statistics import RowStatistics, RowsWithBase
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import ConjugateFamily
 from bayesppl.kernels.arrays import Array, Theta
@@ -72,9 +72,9 @@ class Transformed(Wrapping):
         return tuple(self.inner.bound.measures)
 
     @final
-    def rows(self, X: Array) -> Rows:
+    def rows(self, X: Array) -> RowStatistics:
         transformed = self.transform(X)
-        rows = cast(Rows, self.inner.rows(transformed))
+        rows = cast(RowStatistics, self.inner.rows(transformed))
         return RowsWithBase(rows, partial(self.log_base, X, transformed)) if self.has_base else rows
 
     @final

@@ -29,7 +29,7 @@ from bayesppl.inference.pymc.build import hyperparameters, to_pymc
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import Diagnosis, diagnose, warn_of_problems
 from bayesppl.model.declaration import GenerativeModel
-from bayesppl.model.posterior import Posterior, Report
+from bayesppl.model.posterior import DrawsReport, Posterior
 from bayesppl.model.sampled import ModeFinder, Sampled, no_mode_finder
 
 
@@ -199,7 +199,7 @@ def as_posterior(
         )
         record = {**record, "problems": diagnosis.problems}
     warn_of_problems(diagnosis)
-    report = Report(record, drawn.sample_stats, diagnosis, further_dims)
+    report = DrawsReport(record, drawn.sample_stats, diagnosis, further_dims)
     return Sampled(model, statistics, prior, drawn.samples, report, find_mode)
 
 

@@ -18,7 +18,7 @@ from bayesppl.inference.unknown_classes import incomplete
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import GenerativeModel
-from bayesppl.model.posterior import Exact, Expected, Posterior, Report, flat, in_log_odds
+from bayesppl.model.posterior import DrawsReport, Exact, Expected, Posterior, flat, in_log_odds
 
 Estimate = Literal["map", "mle"]
 
@@ -111,7 +111,7 @@ class EM(Inference):
             "rows_partly_known": problem.augmentation.n_rows,
             **problem.record,
         }
-        report = Report(record, {}, Diagnosis({}, []), problem.extra_dims)
+        report = DrawsReport(record, {}, Diagnosis({}, []), problem.extra_dims)
         belief = problem.prior.update(path.statistics)
         return Expected(problem.model, path.statistics, problem.prior, belief, report)
 

@@ -26,7 +26,7 @@ from bayesppl.errors import UndefinedEstimateError
 from bayesppl.inference.base import Drawing, Draws
 from bayesppl.inference.progress import is_watched
 from bayesppl.inference.pymc.build import hyperparameters
-from bayesppl.inference.pymc.compiled import constrain, log_density
+from bayesppl.inference.pymc.model_density import constrain, log_density
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.sampled import Sampled

@@ -20,7 +20,7 @@ from scipy.optimize import minimize
 from bayesppl.data.rows import Rows
 from bayesppl.inference.augmentation import Incomplete
 from bayesppl.inference.pymc.build import to_pymc
-from bayesppl.inference.pymc.compiled import constrain, log_density
+from bayesppl.inference.pymc.model_density import constrain, log_density
 from bayesppl.inference.pymc.row_densities import row_densities
 from bayesppl.kernels.arrays import Array, Theta, select_draws
 from bayesppl.model.training_rows import encoded

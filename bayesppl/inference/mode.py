@@ -9,7 +9,7 @@ from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.inference.pymc.build import hyperparameters, to_pymc
-from bayesppl.inference.pymc.compiled import constrain, log_density, unconstrain
+from bayesppl.inference.pymc.model_density import constrain, log_density, unconstrain
 from bayesppl.kernels.arrays import Array, Theta, join_chains, select_draws
 from bayesppl.model.declaration import GenerativeModel
 

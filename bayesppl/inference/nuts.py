@@ -25,7 +25,7 @@ from bayesppl.inference.em import EM
 from bayesppl.inference.missing_labels import with_missingness
 from bayesppl.inference.progress import announce_if_slow, is_watched, say
 from bayesppl.inference.pymc.build import Encoded, Likelihood, encode_unweighted, hyperparameters, to_pymc
-from bayesppl.inference.pymc.compiled import Density, constrain, log_density
+from bayesppl.inference.pymc.model_density import Density, constrain, log_density
 from bayesppl.inference.pymc.native import expand_function
 from bayesppl.inference.unknown_classes import incomplete
 from bayesppl.kernels.arrays import Array

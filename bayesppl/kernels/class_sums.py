@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csc_array, csr_array, issparse
 
-from bayesppl.kernels.compiled import count_entries as engine
+from bayesppl.kernels.numba_loops import count_entries as engine
 from bayesppl.kernels.ranges import row_blocks
 
 # up to here a dense product with mostly zero responsibilities beats the sparse one

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesppl.kernels.compiled import log_products as engine
+from bayesppl.kernels.numba_loops import log_products as engine
 from bayesppl.kernels.products import tiles
 from bayesppl.kernels.ranges import row_blocks
 

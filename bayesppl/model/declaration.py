@@ -71,7 +71,7 @@ class GenerativeModel:
         Labels in the order of the class axis.
     factors : mapping of str to float
         What hyperparameters of the family's prior are multiplied by, once it is resolved; see
-        :func:`bayesppl.analysis.tuning.tune`.
+        :func:`bayesppl.analysis.tune.tune`.
     """
 
     family: Family

@@ -26,7 +26,7 @@ CHUNK_CELLS = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class Report:
+class DrawsReport:
     """What is known about draws.
 
     Attributes
@@ -87,7 +87,7 @@ class Posterior(ABC):
 
     @property
     @abstractmethod
-    def about_draws(self) -> Report:
+    def about_draws(self) -> DrawsReport:
         """What is known about the draws."""
 
     @property
@@ -254,8 +254,8 @@ class Exact(InClosedForm):
         return self.belief.mode()
 
     @property
-    def about_draws(self) -> Report:
-        return Report({"inference": "closed_form"}, {}, Diagnosis({}, []), {})
+    def about_draws(self) -> DrawsReport:
+        return DrawsReport({"inference": "closed_form"}, {}, Diagnosis({}, []), {})
 
 
 @final
@@ -267,17 +267,17 @@ class Expected(InClosedForm):
 
     Attributes
     ----------
-    report : Report
+    report : DrawsReport
         How the expectations were found.
     """
 
-    report: Report
+    report: DrawsReport
 
     def mode(self) -> Theta:
         return in_log_odds(self.belief).mode()
 
     @property
-    def about_draws(self) -> Report:
+    def about_draws(self) -> DrawsReport:
         return self.report
 
 

@@ -21,7 +21,7 @@ from bayesppl.model.calibration import Power
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.drawn_factors import DrawnFactor, Factors
 from bayesppl.model.normalisation import normalise, powered
-from bayesppl.model.posterior import CHUNK_CELLS, Posterior, Report, in_log_odds
+from bayesppl.model.posterior import CHUNK_CELLS, DrawsReport, Posterior, in_log_odds
 from bayesppl.model.rules import RuleName
 
 #: From model, prior, statistics and draws to the mode.
@@ -44,7 +44,7 @@ class Sampled(Posterior):
     ----------
     samples : Theta
         Axes (chain, draw) lead. Parameters of the prior that were learned too follow those of the model.
-    report : Report
+    report : DrawsReport
         What is known about the draws.
     find_mode : callable
         Searches the mode of (model, prior, statistics, samples) where it has no closed form. A file does not keep
@@ -54,12 +54,12 @@ class Sampled(Posterior):
     """
 
     samples: Theta
-    report: Report
+    report: DrawsReport
     find_mode: ModeFinder = field(default=no_mode_finder, metadata={"stored": False})
     resample: Callable[[JointStatistics], Sampled] | None = field(default=None, metadata={"stored": False})
 
     @property
-    def about_draws(self) -> Report:
+    def about_draws(self) -> DrawsReport:
         return self.report
 
     @property

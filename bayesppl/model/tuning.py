@@ -17,7 +17,7 @@ OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 
 @dataclass(frozen=True)
 class Tuning:
-    """How a prior is tuned; see :func:`bayesppl.analysis.tuning.tune`.
+    """How a prior is tuned; see :func:`bayesppl.analysis.tune.tune`.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesppl.analysis.parameters import PROB, tails
+from bayesppl.analysis.parameter_tables import PROB, tails
 from bayesppl.data.labels import codes_among
 from bayesppl.data.levels import factorize
 from bayesppl.data.table import MatrixTable, Table

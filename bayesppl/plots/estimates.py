@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bayesppl.analysis.parameters import PROB, parameter_summary
+from bayesppl.analysis.parameter_tables import PROB, parameter_summary
 from bayesppl.data.names import short_names
 from bayesppl.errors import ImproperError
 from bayesppl.evaluation.comparison import Comparison
@@ -240,16 +240,18 @@ def _panels(groups: Sequence[_Group], ax: Axes | None) -> tuple[Axes, list[Axes]
     width, height = inches(frame)[0] / across, inches(frame)[1] / down
     share = max(0.4, 1 - _AROUND / height) / down
     small = min(1.0, height / (_AROUND + 0.1 * n_lines))
+    features = list(dict.fromkeys(feature for group in groups for feature in group.features))
+    longest = max(6, int(width * LETTERS_PER_INCH) // len(groups[0].features) - 2) if n_lines > 1 else 22
+    short = dict(zip(features, drawn_names(features, longest), strict=True))
     panels = []
     for i, group in enumerate(groups):
         row, column = divmod(i, across)
         panel = frame.inset_axes((column / across, 1 - row / down - share, 0.92 / across, share))
         if len(group.lines) == 1:
-            panel.set_yticks([0], ["\n× ".join(drawn_names(group.features, 22))], fontsize="small")
+            panel.set_yticks([0], ["\n× ".join(map(short.__getitem__, group.features))], fontsize="small")
             panel.set_ylim(0.5, -0.5)
         else:
-            longest = max(6, int(width * LETTERS_PER_INCH) // len(group.features) - 2)
-            panel.set_title(" × ".join(drawn_names(group.features, longest)), fontsize=10 * small, pad=3)
+            panel.set_title(" × ".join(map(short.__getitem__, group.features)), fontsize=10 * small, pad=3)
             name_rows(panel, group.lines)
             panel.tick_params(labelleft=column == 0)
         panel.tick_params(axis="x", labelsize=8 * small)

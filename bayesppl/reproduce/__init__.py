@@ -7,7 +7,7 @@ post by Nathaniel Dake, 2018), **TABLE1** ("Naive Bayes", blog post, 2022), **NO
 """
 
 from bayesppl.reproduce.claims import Claim, Erratum, Inputs, Outcome, Verdict
-from bayesppl.reproduce.report import CLAIMS, Report, reproduce, select
+from bayesppl.reproduce.reproduction import CLAIMS, Report, reproduce, select
 
 __all__ = [
     "CLAIMS",

@@ -24,8 +24,8 @@ from bayesppl.reproduce import dake, known, short_texts
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.known import densities, log_joint, normal
 from bayesppl.reproduce.studies import boundaries
-from bayesppl.reproduce.studies.base import drawn_in
 from bayesppl.reproduce.studies.discriminants import ellipses, iris_figure, persons_figure
+from bayesppl.reproduce.studies.study import drawn_in
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

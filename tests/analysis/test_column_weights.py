@@ -5,7 +5,6 @@ import pytest
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import log_softmax
 
-from bayesppl.analysis.calibration import drawn_rows, temper
 from bayesppl.analysis.column_weights import (
     MOST_UNITS,
     curvature,
@@ -14,6 +13,7 @@ from bayesppl.analysis.column_weights import (
     scores_of,
     without_rows,
 )
+from bayesppl.analysis.temperature import drawn_rows, temper
 
 N_CLASSES = 3
 

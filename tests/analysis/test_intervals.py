@@ -9,8 +9,8 @@ from scipy.stats import beta
 
 import bayesppl as bp
 from bayesppl import plots
-from bayesppl.analysis import parameters, prior_shift, uncertainty
-from bayesppl.analysis.parameters import parameter_summary
+from bayesppl.analysis import parameter_tables, prior_shift, uncertainty
+from bayesppl.analysis.parameter_tables import parameter_summary
 
 FUNCTIONS = [
     bp.compare,
@@ -24,20 +24,20 @@ FUNCTIONS = [
 
 
 def test_the_default_is_arvizs():
-    assert az.rcParams["stats.ci_prob"] == parameters.PROB
+    assert az.rcParams["stats.ci_prob"] == parameter_tables.PROB
     assert az.rcParams["stats.ci_kind"] == "eti"
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__qualname__)
 def test_every_interval_has_the_default_width(function):
     parameter = inspect.signature(function).parameters.get("prob")
-    assert parameter is None or parameter.default == parameters.PROB
+    assert parameter is None or parameter.default == parameter_tables.PROB
 
 
 @pytest.mark.parametrize("prob", [0.0, 1.0, -0.1, 89.0, float("nan")])
 def test_what_is_no_probability_is_refused(prob):
     with pytest.raises(ValueError, match="prob must lie between 0 and 1, found"):
-        parameters.tails(prob)
+        parameter_tables.tails(prob)
 
 
 def test_the_interval_of_a_parameter_is_equal_tailed():

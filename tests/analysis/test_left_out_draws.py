@@ -12,10 +12,10 @@ from scipy.special import logsumexp
 import bayesppl as bp
 from bayesppl.analysis.left_out_draws import joints_of_draws
 from bayesppl.errors import ConvergenceWarning, NotConjugateError
-from bayesppl.inference.pymc.reading import sampling
+from bayesppl.inference.pymc.reading import part_draws
 from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.normalisation import log_probabilities
-from bayesppl.model.posterior import Report
+from bayesppl.model.posterior import DrawsReport
 from bayesppl.model.sampled import Sampled
 
 RNG = np.random.default_rng(5)
@@ -164,7 +164,7 @@ def _sampled(clf, size=4000):
     """The posterior of a fit as if it were known by draws alone."""
     exact = clf.posterior_
     theta = exact.draws(4, size // 4, np.random.default_rng(2))
-    report = Report({"inference": "closed_form"}, {}, Diagnosis({}, []), {})
+    report = DrawsReport({"inference": "closed_form"}, {}, Diagnosis({}, []), {})
     return Sampled(exact.model, exact.statistics, exact.prior, theta, report)
 
 
@@ -247,7 +247,7 @@ def test_a_collapsed_part_integrates_its_parameters_without_the_row(monkeypatch)
     assert block.name == "x"
     of_all = prior + log_evidence(COUNTS[CODES == 0]) + log_evidence(COUNTS[CODES == 1])
     drawn = np.random.default_rng(3).choice(grid, 2000, p=np.exp(of_all - logsumexp(of_all)))
-    monkeypatch.setattr(sampling, "compile_density", lambda density, notify: None)  # nothing is run
+    monkeypatch.setattr(part_draws, "compile_density", lambda density, notify: None)  # nothing is run
     clf = bp.from_pymc(model, inference=_Given(drawn))
     found = clf.loo()
     for i in (0, 5, 20):

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 import bayesppl as bp
 from bayesppl.analysis.draws import thetas
 from bayesppl.model.convergence import Diagnosis
-from bayesppl.model.sampled import Report, Sampled
+from bayesppl.model.sampled import DrawsReport, Sampled
 
 X, y = load_iris(return_X_y=True)
 
@@ -117,7 +117,7 @@ def test_more_draws_buy_more_precision(draws):
 def test_a_sampled_posterior_lends_the_draws_of_all_its_chains():
     exact = bp.BernoulliNB().fit([[1], [0], [1], [1]], [0, 0, 1, 1]).posterior_
     held = exact.draws(2, 200, np.random.default_rng(1))
-    report = Report({}, {}, Diagnosis({}, []), {})
+    report = DrawsReport({}, {}, Diagnosis({}, []), {})
     sampled = Sampled(exact.model, exact.statistics, exact.prior, held, report)
     for size, times in [(400, 1), (800, 2)]:
         drawn = [theta["class_weights"] for theta in thetas(sampled, size, np.random.default_rng(0))]

@@ -1,8 +1,5 @@
 """Prediction sets: the same as by refits, the coverage they promise, whatever the model, and refusals."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -223,12 +220,11 @@ def test_a_stack_says_why_it_has_none():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("BAYESPPL_DATA" not in os.environ, reason="needs the folder of the panel")
-def test_sets_cover_on_the_panel():
+def test_sets_cover_on_the_panel(shared_data):
     """Of the labels of all sets, which are dependent within a set only through its 300 rows of the fit."""
     hits, n = 0, 0
     rng = np.random.default_rng(0)
-    for path in sorted((Path(os.environ["BAYESPPL_DATA"]) / "panel").glob("*.csv.gz")):
+    for path in sorted((shared_data / "panel").glob("*.csv.gz")):
         frame = pd.read_csv(path)
         frame = frame[frame.groupby("class")["class"].transform("size") >= 8]
         frame = frame.iloc[rng.permutation(len(frame))[:360]].reset_index(drop=True)

@@ -10,7 +10,7 @@ from support.pairs import in_turn
 
 import bayesppl as bp
 from bayesppl.conjugate import Joint
-from bayesppl.conjugate.closed_forms import log_evidence_of
+from bayesppl.conjugate.pair_forms import log_evidence_of
 from bayesppl.data.labels import one_hot
 from bayesppl.data.read_table import as_table
 from bayesppl.families import closed_forms

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
-from bayesppl.analysis.calibration import Scores, temper
+from bayesppl.analysis.temperature import Scores, temper
 
 N_ROWS, N_CLASSES = 4000, 3
 

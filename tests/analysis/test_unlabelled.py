@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesppl as bp
-from bayesppl.analysis import unlabelled
+from bayesppl.analysis import unlabelled_weight
 from bayesppl.analysis.left_out_joints import row_joints
 from bayesppl.errors import ConvergenceWarning, UndefinedEstimateError, UnlabelledWarning
 
@@ -38,7 +38,7 @@ def test_rows_that_help_are_used():
     found = learned(RIGHT, 12).unlabelled_gain()
     assert found.weight > 0
     assert found.gain > found.standard_error
-    assert found.weights.tolist() == list(unlabelled.WEIGHTS)
+    assert found.weights.tolist() == list(unlabelled_weight.WEIGHTS)
     assert found.gain < found.log_scores.max() - found.log_scores[0]  # by which the weight was chosen
     X, y = RIGHT
     alone = bp.GaussianNB(unlabelled="drop").fit(X, hidden(y, 12))
@@ -52,8 +52,8 @@ def test_the_gain_of_a_choice_has_no_bias_where_choices_gain_nothing():
     by_halves, naive = [], []
     for _ in range(200):
         scores = np.vstack([np.zeros(24), rng.normal(size=(4, 24))])
-        by_halves.append(unlabelled._cross_fitted(scores, weights, groups).mean())
-        naive.append(scores[unlabelled._best(scores, weights)].mean())
+        by_halves.append(unlabelled_weight._cross_fitted(scores, weights, groups).mean())
+        naive.append(scores[unlabelled_weight._best(scores, weights)].mean())
     errors = [np.std(found) / np.sqrt(200) for found in (by_halves, naive)]
     assert abs(np.mean(by_halves)) < 4 * errors[0]
     assert np.mean(naive) > 10 * errors[1]
@@ -82,7 +82,7 @@ def test_a_given_weight_that_hurts_is_warned_of():
 @pytest.mark.parametrize("calibration", [None, "temperature"])
 def test_the_gain_of_a_given_weight_is_that_of_the_fit_as_it_is(calibration, monkeypatch):
     """Copies of a column make naive Bayes far too sure, which a temperature would mend and hide."""
-    monkeypatch.setattr(unlabelled, "_FEW_GROUPS", 24)
+    monkeypatch.setattr(unlabelled_weight, "_FEW_GROUPS", 24)
     options = {"unlabelled_weight": 1.0, "calibration": calibration}
     with pytest.warns(UnlabelledWarning, match="weight 1, gain -"):
         found = learned(WRONG, 12, **options).unlabelled_gain()
@@ -108,8 +108,8 @@ def test_left_out_scores_are_those_of_refits(data, monkeypatch):
     labels = hidden(y, 4)
     family = bp.Gaussian("diag", bp.NormalInverseGamma(location=1.0, kappa=0.5, a=2.5, b=2.0))
     options = {"class_weights": bp.Dirichlet(2.0), "unlabelled": "learn", "inference": bp.EM(tol=1e-10)}
-    monkeypatch.setattr(unlabelled, "_EM", bp.EM(tol=1e-10))
-    monkeypatch.setattr(unlabelled, "_FEW_GROUPS", 8)
+    monkeypatch.setattr(unlabelled_weight, "_EM", bp.EM(tol=1e-10))
+    monkeypatch.setattr(unlabelled_weight, "_FEW_GROUPS", 8)
     clf = bp.GenerativeClassifier(family, unlabelled_weight=0.3, **options).fit(X, labels)
     found = clf.unlabelled_gain()
     at = np.flatnonzero(labels != None)  # noqa: E711
@@ -130,7 +130,7 @@ def test_rows_without_weight_leave_the_scores_of_labelled_rows_alone(model, weig
     clf = model(unlabelled="learn", inference="em", unlabelled_weight=1e-12).fit(X, labels)
     rows, learned, n_rows = clf.fitted_.rows, clf.fitted_.learned, 24
     alone = model(unlabelled="drop").fit(X, labels)
-    found = unlabelled._left_out(learned.model, learned.statistics, rows, weight, np.arange(n_rows))
+    found = unlabelled_weight._left_out(learned.model, learned.statistics, rows, weight, np.arange(n_rows))
     codes, ones = rows.codes, np.ones(n_rows)
     expected = row_joints(alone.posterior_, X[:n_rows], codes, ones, "predictive")
     np.testing.assert_allclose(found[0], expected.without, rtol=1e-9, atol=1e-9)
@@ -167,7 +167,7 @@ def test_labels_that_are_missing(kind):
     dropped = bp.GaussianNB(unlabelled="drop").fit(X, y)
     alone = bp.GaussianNB().fit(X[kept], [0, 1, 0, 1])
     assert np.array_equal(dropped.predict_proba(X), alone.predict_proba(X))
-    with pytest.raises(ValueError, match=r"row 2 .*unlabelled='drop' leaves such rows out, unlabelled='learn'"):
+    with pytest.raises(ValueError, match=r"row 2 .*unlabelled='drop' leaves them out, unlabelled='learn'"):
         bp.GaussianNB().fit(X, y)
 
 
@@ -231,7 +231,7 @@ def test_rows_of_weight_zero_are_no_rows():
 
 
 def test_a_row_of_weight_two_is_two_rows_left_out_together(monkeypatch):
-    monkeypatch.setattr(unlabelled, "_groups", lambda n_rows, _: np.arange(n_rows) % 24)
+    monkeypatch.setattr(unlabelled_weight, "_groups", lambda n_rows, _: np.arange(n_rows) % 24)
     weighed = bp.GaussianNB(inference="em", unlabelled="learn").fit(FEW_X, FEW_Y, np.full(N, 2.0))
     twice = bp.GaussianNB(inference="em", unlabelled="learn").fit(np.tile(FEW_X, (2, 1)), np.tile(FEW_Y, 2))
     same_choice(weighed, twice)

@@ -11,9 +11,9 @@ import pytest
 
 import bayesppl as bp
 from bayesppl.cli import main
+from bayesppl.cli.file_rows import Source, split
 from bayesppl.cli.files import Dialect
 from bayesppl.cli.options import Chosen
-from bayesppl.cli.rows import Source, split
 
 
 def refuse_constants(name):
@@ -139,9 +139,9 @@ class TestJson:
         assert (status, err) == (0, "")
         report = strict_json(out)
 
-        from bayesppl.cli import rows
+        from bayesppl.cli import file_rows
 
-        train, test = rows.split(rows.embedded("iris"), 0.5, 3)
+        train, test = file_rows.split(file_rows.embedded("iris"), 0.5, 3)
         result = bp.compare(bp.GaussianNB(), train.X, train.y, test.X, test.y, random_state=3)
         for rule, scores in report["scores"].items():
             one = result.scores.sel(rule=rule)
@@ -183,30 +183,30 @@ class TestJson:
 
 class TestSplit:
     def test_every_class_gives_its_share_and_keeps_a_row(self, run):
-        from bayesppl.cli import rows
+        from bayesppl.cli import file_rows
 
-        source = rows.embedded("wine")
+        source = file_rows.embedded("wine")
         for size in (0.001, 0.3, 0.999):
-            train, test = rows.split(source, size, 0)
+            train, test = file_rows.split(source, size, 0)
             assert sorted([*train.X.index, *test.X.index]) == list(range(178))
             for label, total in source.y.value_counts().items():
                 held_out = (test.y == label).sum()
                 assert held_out == np.clip(round(size * total), 1, total - 1)
 
     def test_it_depends_on_the_seed_only(self):
-        from bayesppl.cli import rows
+        from bayesppl.cli import file_rows
 
-        source = rows.embedded("iris")
-        a, b, c = (rows.split(source, 0.5, seed)[1].X.index.tolist() for seed in (0, 0, 1))
+        source = file_rows.embedded("iris")
+        a, b, c = (file_rows.split(source, 0.5, seed)[1].X.index.tolist() for seed in (0, 0, 1))
         assert a == b != c
 
 
 class TestBinarize:
     def test_the_mean_is_that_of_the_training_rows(self):
-        from bayesppl.cli import rows
+        from bayesppl.cli import file_rows
 
-        train, test = rows.split(rows.embedded("iris"), 0.4, 0)
-        low, high = rows.binarized(train, test, "mean")
+        train, test = file_rows.split(file_rows.embedded("iris"), 0.4, 0)
+        low, high = file_rows.binarized(train, test, "mean")
         np.testing.assert_array_equal(high.X, 1.0 * (train.X.mean() < test.X))
         np.testing.assert_array_equal(low.X, 1.0 * (train.X.mean() < train.X))
 
@@ -217,12 +217,12 @@ class TestBinarize:
     def test_missing_cells_stay_missing(self, flowers):
         import pandas as pd
 
-        from bayesppl.cli import rows
+        from bayesppl.cli import file_rows
 
         X = pd.DataFrame({"a": [1.0, np.nan, 3.0]})
-        piece = rows.Rows(X, pd.Series([0, 1, 0]), "y")
-        assert rows.binarized(piece, piece, 2.0)[0].X["a"].tolist()[0::2] == [0.0, 1.0]
-        assert rows.binarized(piece, piece, 2.0)[0].X["a"].isna().tolist() == [False, True, False]
+        piece = file_rows.FileRows(X, pd.Series([0, 1, 0]), "y")
+        assert file_rows.binarized(piece, piece, 2.0)[0].X["a"].tolist()[0::2] == [0.0, 1.0]
+        assert file_rows.binarized(piece, piece, 2.0)[0].X["a"].isna().tolist() == [False, True, False]
 
 
 @pytest.fixture(scope="module")

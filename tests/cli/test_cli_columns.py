@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesppl.cli import columns
+from bayesppl.cli import frame_columns
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_text_that_hardly_repeats_is_warned_about():
     X = pd.DataFrame(
         {"name": [f"bird {i}" for i in range(30)], "island": ["a", "b"] * 15, "size": np.arange(30.0)}
     )
-    (remark,) = columns.remarks(X)
+    (remark,) = frame_columns.remarks(X)
     assert "column 'name' holds 30 different texts in 30 rows" in remark
 
 
@@ -70,7 +70,7 @@ def test_text_that_hardly_repeats_is_warned_about():
 def test_dates_that_are_text_are_warned_about(written):
     days = pd.date_range("2007-11-09", periods=5).strftime(written).to_list()
     rooms = ["1-2", "10.2.1", "3-4", "2-2", "1-1-b"]  # no dates, most of them
-    (remark,) = columns.remarks(pd.DataFrame({"egg": days * 8, "rooms": rooms * 8}))
+    (remark,) = frame_columns.remarks(pd.DataFrame({"egg": days * 8, "rooms": rooms * 8}))
     assert remark.startswith("column 'egg' holds dates, taken for 5 levels")
     assert "--drop egg" in remark
 
@@ -79,17 +79,17 @@ def test_marks_of_missing_cells_are_named_with_the_options_that_read_them():
     votes = pd.DataFrame(
         {"tax": ["y", "n", "?", "n"] * 5, "war": ["?", "y", "n", "?"] * 5, "state": list("abcd") * 5}
     )
-    (remark,) = columns.remarks(votes)
+    (remark,) = frame_columns.remarks(votes)
     assert remark.startswith("'?' is taken for a level of 'tax', 'war';")
     assert remark.endswith("--na-values '?'")
     ages = pd.DataFrame({"age": ["31", "unknown", "n.a.", "27", "42", "unknown", "33", "35"]})
-    (remark,) = columns.remarks(ages)
+    (remark,) = frame_columns.remarks(ages)
     assert "3 of its 8 cells are no numbers: 'unknown' (2), 'n.a.' (1)" in remark
     assert remark.endswith("--na-values unknown --na-values n.a.")
     prices = pd.DataFrame({"price": ["1,200.50", "80", "75.5", "900"]})
-    (remark,) = columns.remarks(prices)
+    (remark,) = frame_columns.remarks(prices)
     assert remark.endswith("if commas part the thousands, pass --thousands ,")
-    (remark,) = columns.remarks(pd.DataFrame({"change": ["1.5", "\u22120.5", "0.75", "2.25"]}))
+    (remark,) = frame_columns.remarks(pd.DataFrame({"change": ["1.5", "\u22120.5", "0.75", "2.25"]}))
     assert remark.endswith("write their minus signs as -")
 
 
@@ -103,10 +103,10 @@ def test_marks_of_missing_cells_are_named_with_the_options_that_read_them():
     ],
 )
 def test_numbers_that_are_written_otherwise_throughout_are_recognised(cells, advice):
-    (remark,) = columns.remarks(pd.DataFrame({"price": cells * 20}))
+    (remark,) = frame_columns.remarks(pd.DataFrame({"price": cells * 20}))
     assert remark.startswith("column 'price' is text, but all its cells are numbers, such as ")
     assert remark.endswith(advice)
-    assert list(columns.remarks(pd.DataFrame({"price": [*cells, "none of these"] * 20}))) == []
+    assert list(frame_columns.remarks(pd.DataFrame({"price": [*cells, "none of these"] * 20}))) == []
 
 
 def test_a_column_without_a_cell_is_named(run, tmp_path):

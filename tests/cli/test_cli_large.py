@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import bayesppl as bp
-from bayesppl.cli import rows
+from bayesppl.cli import file_rows
 from bayesppl.cli.files import Dialect
 from bayesppl.cli.options import Chosen
 
@@ -16,7 +16,7 @@ from bayesppl.cli.options import Chosen
 @pytest.fixture
 def visitors(monkeypatch):
     """Rows for several batches, whose batches show neither all levels nor all classes nor all gaps."""
-    monkeypatch.setattr(rows, "BATCH_ROWS", 64)
+    monkeypatch.setattr(file_rows, "BATCH_ROWS", 64)
     rng = np.random.default_rng(0)
     n = 300
     y = np.sort(rng.integers(0, 3, n))
@@ -88,7 +88,7 @@ def test_a_stack_takes_rows_at_random_and_says_so(run, visitors, tmp_path):
 def test_every_row_is_drawn_as_often_as_another(visitors, tmp_path):
     visitors["row"] = np.arange(300.0)
     path = write(visitors, tmp_path / "v.csv")
-    found = rows.Source(path, "kind", Dialect(), Chosen())
+    found = file_rows.Source(path, "kind", Dialect(), Chosen())
     drawn = np.concatenate([found.sample(150, seed).X["row"] for seed in range(10)])
     counts = np.bincount(drawn.astype(int), minlength=300)
     assert counts.sum() == 1500
@@ -134,7 +134,7 @@ def test_unlabelled_rows_and_gaps_are_named_with_their_row(run, visitors, tmp_pa
 def test_a_refused_cell_is_named_with_its_row_where_rows_before_it_have_no_label(
     run, visitors, tmp_path, monkeypatch, batch_rows
 ):
-    monkeypatch.setattr(rows, "BATCH_ROWS", batch_rows)
+    monkeypatch.setattr(file_rows, "BATCH_ROWS", batch_rows)
     visitors.loc[[3, 70, 195, 199], "kind"] = None  # in the batch of the refused cell, and in batches before it
     visitors.loc[201, "visits"] = -1.0
     path = write(visitors[["visits", "kind"]], tmp_path / "v.csv")
@@ -156,7 +156,7 @@ def test_a_target_without_any_label_is_refused(run, visitors, tmp_path, command)
 
 
 def test_texts_that_identify_rows_are_no_levels(run, visitors, tmp_path, monkeypatch):
-    monkeypatch.setattr(rows, "_MOST_LEVELS", 100)
+    monkeypatch.setattr(file_rows, "_MOST_LEVELS", 100)
     path = write(visitors.assign(name=[f"n{i}" for i in range(300)])[["age", "name", "kind"]], tmp_path / "v.csv")
     arguments = ("fit", path, "--target", "kind", "--model", "mixed-nb", "--save", tmp_path / "m.nc")
     status, _, err = run(*arguments)
@@ -203,7 +203,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
 def test_codes_that_are_numbers_in_some_batches_and_text_in_others_are_one_set_of_levels(
     run, monkeypatch, tmp_path
 ):
-    monkeypatch.setattr(rows, "BATCH_ROWS", 50)
+    monkeypatch.setattr(file_rows, "BATCH_ROWS", 50)
     rng = np.random.default_rng(1)
     y = np.where(rng.random(300) < 0.5, "no", "yes")
     code = np.where(rng.random(300) < np.where(y == "no", 0.8, 0.3), "01", "2").astype(object)
@@ -225,7 +225,7 @@ def test_codes_that_are_numbers_in_some_batches_and_text_in_others_are_one_set_o
 
 
 def test_labels_that_are_numbers_in_some_batches_are_text_in_all(run, monkeypatch, tmp_path):
-    monkeypatch.setattr(rows, "BATCH_ROWS", 20)
+    monkeypatch.setattr(file_rows, "BATCH_ROWS", 20)
     frame = pd.DataFrame({"size": np.arange(60) % 7 + 0.5, "kind": ["1", "2"] * 29 + ["x", "x"]})
     path = write(frame, tmp_path / "labels.csv")
     assert run("fit", path, "--target", "kind", "--model", "gaussian-nb", "--save", tmp_path / "m.nc")[::2] == (

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import bayesppl as bp
-from bayesppl.cli import rows as rows_of_files
+from bayesppl.cli import file_rows as rows_of_files
 
 TEXTS = {
     "leading zeros": ["01", "1", "02", "2"],

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import bayesppl as bp
-from bayesppl.cli import rows as rows_of_files
+from bayesppl.cli import file_rows as rows_of_files
 from bayesppl.cli.files import Dialect
 from bayesppl.cli.reader import DataFile
 

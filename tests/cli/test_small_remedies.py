@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesppl.cli import columns, rows
+from bayesppl.cli import file_rows, frame_columns
 from bayesppl.cli.files import Dialect
 from bayesppl.cli.options import Chosen
 
@@ -50,7 +50,7 @@ def test_dropped_columns_are_not_asked_for_again_and_a_folder_and_standard_input
 
 
 def test_numbers_of_rows_are_not_used_without_a_word(frame):
-    (remark,) = columns.remarks(frame)
+    (remark,) = frame_columns.remarks(frame)
     assert "column 'customer' holds a whole number of its own in each of 60 rows" in remark
     assert "--drop customer" in remark
 
@@ -87,4 +87,4 @@ def test_spaces_around_labels_are_found_in_batches_too(frame, tmp_path):
     frame.loc[59, "kind"] = "b "
     frame.to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(ValueError, match="'b' and 'b '"):
-        rows.Source(tmp_path / "t.csv", "kind", Dialect(), Chosen()).labels()
+        file_rows.Source(tmp_path / "t.csv", "kind", Dialect(), Chosen()).labels()

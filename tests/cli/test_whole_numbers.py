@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 import bayesppl as bp
-from bayesppl.cli import rows
+from bayesppl.cli import file_rows
 from bayesppl.cli.files import Dialect
 from bayesppl.cli.options import Chosen
 from bayesppl.cli.reader import DataFile
@@ -43,7 +43,7 @@ def test_they_are_refused(run: Any, model: str, cells: list[str], tmp_path: Path
 
 def test_thousands_are_read(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", ["1", "", f"{BIG:,}".replace(",", "_")])
-    assert rows.Source(path, "kind", Dialect(thousands="_"), Chosen()).rows().X["id"].tolist()[2] == BIG
+    assert file_rows.Source(path, "kind", Dialect(thousands="_"), Chosen()).rows().X["id"].tolist()[2] == BIG
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_integers_beside_gaps_are_integers(cells: list[str], is_whole: bool, tmp
 
 @pytest.fixture(params=[1 << 15, 16])
 def batch_rows(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "BATCH_ROWS", request.param)
+    monkeypatch.setattr(file_rows, "BATCH_ROWS", request.param)
 
 
 @pytest.mark.usefixtures("batch_rows")

@@ -14,7 +14,7 @@ from bayesppl.conjugate.moments import Moments
 from bayesppl.conjugate.statistics import Successes
 from bayesppl.data.labels import one_hot
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.kernels.moments import diagonal, products
+from bayesppl.kernels.moment_sums import diagonal, products
 from bayesppl.kernels.student import weighted_log1p_squares
 
 NEXT = float(np.nextafter(1.0, 0.0))

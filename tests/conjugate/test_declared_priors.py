@@ -15,12 +15,12 @@ from bayesppl.data.read_table import Columns
 from bayesppl.files.serialize import same
 from bayesppl.inference.mode import find_mode
 from bayesppl.inference.pymc.build import declared_log_prior, draw_prior, to_pymc
-from bayesppl.inference.pymc.compiled import constrain, log_density, unconstrain
+from bayesppl.inference.pymc.model_density import constrain, log_density, unconstrain
 from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.learned import Learned
-from bayesppl.model.posterior import Report
+from bayesppl.model.posterior import DrawsReport
 from bayesppl.model.sampled import Sampled
 
 RNG = np.random.default_rng(5)
@@ -385,7 +385,7 @@ def _with_draws(family, X):
     dims = {name: tuple(f"{name}_{axis}" for axis in range(v.ndim - 1)) for name, v in drawn.items()}
     samples = {name: values.reshape(2, 20, *values.shape[1:]) for name, values in drawn.items()}
     hyper_dims = {name: dims[name] for name in samples if name not in model.dims}
-    report = Report({"inference": "nuts"}, {}, Diagnosis({}, []), hyper_dims)
+    report = DrawsReport({"inference": "nuts"}, {}, Diagnosis({}, []), hyper_dims)
     clf = bp.GenerativeClassifier(family, inference="nuts")
     learned = Learned(Columns(_table(X).names, True, "the model"), np.array(["a", "b"]), model, statistics)
     return clf.adopt(Fitted(learned, Sampled(model, statistics, prior, samples, report), "predictive"))

@@ -5,7 +5,11 @@ import numpy as np
 import pytest
 
 from bayesppl.conjugate import NormalInverseGamma, NormalInverseWishart
-from bayesppl.conjugate.closed_forms import (
+from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
+from bayesppl.conjugate.membership import Membership
+from bayesppl.conjugate.moments import NumberRows
+from bayesppl.conjugate.normal_means import NormalMeans
+from bayesppl.conjugate.pair_forms import (
     generic_average,
     generic_log_predictive,
     inclusion_averaged,
@@ -13,10 +17,6 @@ from bayesppl.conjugate.closed_forms import (
     log_predictive,
     own_class_without,
 )
-from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
-from bayesppl.conjugate.membership import Membership
-from bayesppl.conjugate.moments import NumberRows
-from bayesppl.conjugate.normal_means import NormalMeans
 from bayesppl.data.labels import one_hot
 
 N_ROWS, N_CLASSES, N_FEATURES = 40, 3, 4

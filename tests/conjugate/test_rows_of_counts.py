@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from bayesppl.conjugate import Dirichlet
-from bayesppl.conjugate import closed_forms as generic
+from bayesppl.conjugate import pair_forms as generic
 from bayesppl.conjugate.fast_paths import FAST_PATHS
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.outcomes import Outcomes, Tables, completed

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from bayesppl.conjugate.moments import NumberRows, moments
-from bayesppl.conjugate.rows import sum_each, sum_shares
+from bayesppl.conjugate.row_statistics import sum_each, sum_shares
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.labels import one_hot
-from bayesppl.kernels import moments as moments_kernel
+from bayesppl.kernels import moment_sums as moments_kernel
 
 
 def exact_variance(values):

@@ -21,7 +21,7 @@ from sklearn.svm import LinearSVC
 
 import bayesppl as bp
 from bayesppl.analysis import stacking, uncertainty
-from bayesppl.analysis.calibration import drawn_rows, temper
+from bayesppl.analysis.temperature import drawn_rows, temper
 from bayesppl.data.read_table import as_table
 from bayesppl.data.recoding import Recoding
 from bayesppl.data.rows import Rows

@@ -155,9 +155,9 @@ def test_labels_may_be_text_and_features_a_data_frame():
 
 
 def test_draws_are_cut_where_they_would_fill_the_memory(iris, monkeypatch):
-    from bayesppl.analysis import parameters
+    from bayesppl.analysis import parameter_tables
 
-    monkeypatch.setattr(parameters, "_MAX_CELLS", 27 * 100)  # 3 weights, 12 means, 12 variances
+    monkeypatch.setattr(parameter_tables, "_MAX_CELLS", 27 * 100)  # 3 weights, 12 means, 12 variances
     assert bp.compare(bp.GaussianNB(), *iris).parameters.attrs["draws"] == 100
 
 

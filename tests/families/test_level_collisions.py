@@ -12,7 +12,7 @@ import bayesppl as bp
 from bayesppl.data.levels import lookalikes
 from bayesppl.data.read_table import as_table
 from bayesppl.families.find_levels import unseen_beside
-from bayesppl.families.levels import cell_names
+from bayesppl.families.level_columns import cell_names
 
 BEYOND = 2**53 + 1
 Y = [0, 0, 1, 1]

@@ -12,7 +12,7 @@ from sklearn.naive_bayes import MultinomialNB
 import bayesppl as bp
 from bayesppl.conjugate import words as rising
 from bayesppl.kernels import class_sums as kernel
-from bayesppl.kernels.compiled import Engine
+from bayesppl.kernels.numba_loops import Engine
 
 # Manning, Raghavan & Schütze (2008), "Introduction to Information Retrieval", table 13.1
 WORDS = ["Chinese", "Beijing", "Shanghai", "Macao", "Tokyo", "Japan"]

@@ -20,7 +20,7 @@ from bayesppl.files.saving import SCHEMA, pack, read_provenance, unpack
 from bayesppl.files.serialize import Encoder, build, same
 from bayesppl.inference import ClosedForm
 from bayesppl.model.convergence import diagnose
-from bayesppl.model.posterior import Report
+from bayesppl.model.posterior import DrawsReport
 from bayesppl.model.sampled import Sampled
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -109,7 +109,7 @@ def test_draws_of_a_sampled_posterior_come_back(path: Path) -> None:
     clf = bp.LinearDiscriminantAnalysis(inference=bp.NUTS(draws=50, chains=2)).set_params(inference="closed_form")
     exact = clf.fit(IRIS, SPECIES).posterior_
     draws = exact.draws(2, 50, np.random.default_rng(0))
-    report = Report(
+    report = DrawsReport(
         {"inference": "nuts", "draws": 50}, {"diverging": np.zeros((2, 50), bool)}, diagnose(draws, {}), {}
     )
     sampled = Sampled(exact.model, exact.statistics, exact.prior, draws, report)

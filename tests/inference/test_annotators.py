@@ -1,8 +1,6 @@
 """Labels in doubt: soft ones, wrong ones, and those of several annotators."""
 
-import os
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -125,9 +123,8 @@ def test_the_likelihood_of_votes_some_of_which_nobody_gave():
     check_likelihood(*np.transpose(given))
 
 
-@pytest.mark.skipif("BAYESPPL_DATA" not in os.environ, reason="needs the anesthesia data")
-def test_the_anesthesia_data_as_dawid_and_skene_have_them():
-    table = pd.read_csv(Path(os.environ["BAYESPPL_DATA"]) / "annotators" / "anesthesia.csv")
+def test_the_anesthesia_data_as_dawid_and_skene_have_them(shared_data):
+    table = pd.read_csv(shared_data / "annotators" / "anesthesia.csv")
     found, by_hand = check_likelihood(*(table.to_numpy().T - 1))
     assert by_hand == pytest.approx(-190.731, abs=1e-3)
     # the most that EM by hand reaches from 660 random places
@@ -175,7 +172,7 @@ def test_soft_labels_that_are_missing(sure):
         return clf.fit(X[rows], y[rows], weights[rows]).predict_proba(X)
 
     everywhere = np.ones(150, dtype=bool)
-    with pytest.raises(ValueError, match=r"row 0 .*unlabelled='drop' leaves such rows out, unlabelled='learn'"):
+    with pytest.raises(ValueError, match=r"row 0 .*unlabelled='drop' leaves them out, unlabelled='learn'"):
         proba("refuse", everywhere, gaps)
     assert np.array_equal(proba("drop", everywhere, gaps), proba("refuse", there, soft))
     # equal probabilities of all classes say nothing either
@@ -318,10 +315,9 @@ def test_refusals():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("BAYESPPL_DATA" not in os.environ, reason="needs the anesthesia data")
-def test_the_anesthesia_data_as_rater_has_them():
+def test_the_anesthesia_data_as_rater_has_them(shared_data):
     """Posterior means of the vignette of the R package rater, whose prior this is."""
-    table = pd.read_csv(Path(os.environ["BAYESPPL_DATA"]) / "annotators" / "anesthesia.csv")
+    table = pd.read_csv(shared_data / "annotators" / "anesthesia.csv")
     table.columns = ["item", "annotator", "label"]
     clf = bp.dawid_skene(table, class_weights=bp.Dirichlet(3.0), inference=bp.Gibbs(2000, random_state=1))
     draws = clf.posterior_.samples["class_weights"]
@@ -331,10 +327,9 @@ def test_the_anesthesia_data_as_rater_has_them():
     assert (np.abs(draws.mean((0, 1)) - [0.3756, 0.4073, 0.1432, 0.0738]) < 4 * error + 5e-5).all()
 
 
-@pytest.mark.skipif("BAYESPPL_DATA" not in os.environ, reason="needs the caries data")
-def test_the_caries_data_have_the_likelihood_that_an_optimiser_finds():
+def test_the_caries_data_have_the_likelihood_that_an_optimiser_finds(shared_data):
     """3,859 radiographs rated by five dentists (Espeland & Handelman 1989): patterns and their counts."""
-    table = pd.read_csv(Path(os.environ["BAYESPPL_DATA"]) / "annotators" / "caries.csv")
+    table = pd.read_csv(shared_data / "annotators" / "caries.csv")
     votes, counts = table.iloc[:, :5], table["n"].to_numpy(float)
     assert counts.sum() == 3859
     posterior = bp.dawid_skene(votes, counts, inference=bp.EM("mle", tol=1e-10, max_steps=5000)).posterior_

@@ -121,7 +121,7 @@ def test_words_come_where_somebody_waits_and_watches(monkeypatch, capsys):
 )
 def test_compilation_is_announced_in_a_terminal(monkeypatch, capsys, progressbar, terminal, expected):
     """Where a function is not known yet, and has to be compiled; what is compiled here is left out."""
-    from bayesppl.inference.pymc import compiled, native
+    from bayesppl.inference.pymc import model_density, native
 
     def compile_anew(key, source, name, signature, inner):
         return native.FUNCTIONS["expand"] if name == "expand" else inner()
@@ -132,7 +132,7 @@ def test_compilation_is_announced_in_a_terminal(monkeypatch, capsys, progressbar
 
     native.expand_function()
     monkeypatch.setattr(native, "_compiled", compile_anew)
-    monkeypatch.setattr(compiled.Density, "_numba_function", lambda self: None)
+    monkeypatch.setattr(model_density.Density, "_numba_function", lambda self: None)
     monkeypatch.setattr(bp.NUTS, "run", draw)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     _digest(replace(SETTINGS, progressbar=progressbar))

@@ -11,7 +11,7 @@ from bayesppl.data.rows import Rows
 from bayesppl.errors import NotConjugateError
 from bayesppl.inference.missing_labels import with_missingness
 from bayesppl.inference.pymc.build import to_pymc
-from bayesppl.inference.pymc.compiled import constrain, log_density
+from bayesppl.inference.pymc.model_density import constrain, log_density
 from bayesppl.inference.pymc.native import structure_key
 from bayesppl.inference.unknown_classes import incomplete
 from bayesppl.model.declaration import Declaration

@@ -13,9 +13,9 @@ import bayesppl as bp
 from bayesppl.conjugate import Joint
 from bayesppl.inference import nuts
 from bayesppl.inference.pymc import native
-from bayesppl.inference.pymc.compiled import Density, log_density
+from bayesppl.inference.pymc.model_density import Density, log_density
 from bayesppl.model.convergence import Diagnosis, diagnose
-from bayesppl.model.posterior import Report
+from bayesppl.model.posterior import DrawsReport
 from bayesppl.model.sampled import Sampled
 
 RNG = np.random.default_rng(7)
@@ -38,7 +38,7 @@ def _as_sampled(clf, chains, draws, seed):
     """A posterior known by independent exact draws."""
     exact = clf.posterior_
     samples = exact.draws(chains, draws, np.random.default_rng(seed))
-    report = Report({"inference": "exact draws"}, {}, Diagnosis({}, []), {})
+    report = DrawsReport({"inference": "exact draws"}, {}, Diagnosis({}, []), {})
     return Sampled(exact.model, exact.statistics, exact.prior, samples, report)
 
 

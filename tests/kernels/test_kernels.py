@@ -8,15 +8,15 @@ from support.pairs import pairwise
 from bayesppl.data.labels import one_hot
 from bayesppl.kernels import class_sums as counts_module
 from bayesppl.kernels import class_sums as sums_module
-from bayesppl.kernels import compiled, student
-from bayesppl.kernels import moments as moments_module
+from bayesppl.kernels import moment_sums as moments_module
+from bayesppl.kernels import numba_loops, student
 from bayesppl.kernels import products as tiles_module
 from bayesppl.kernels.class_sums import class_sums
-from bayesppl.kernels.compiled import Engine
 from bayesppl.kernels.lookups import bit_sums
 from bayesppl.kernels.mahalanobis import squared_distances, weighted_squares
 from bayesppl.kernels.missing import by_gaps
-from bayesppl.kernels.moments import diagonal, products
+from bayesppl.kernels.moment_sums import diagonal, products
+from bayesppl.kernels.numba_loops import Engine
 from bayesppl.kernels.products import multiply, row_products, tiles
 from bayesppl.kernels.student import weighted_log1p_squares
 
@@ -59,8 +59,8 @@ def test_class_sums_are_the_product_with_the_responsibilities(name, dtype):
 
 @pytest.fixture
 def eager_counts(monkeypatch):
-    eager = Engine(compiled.count_entries._function)
-    eager._done = compiled.PRICE
+    eager = Engine(numba_loops.count_entries._function)
+    eager._done = numba_loops.PRICE
     monkeypatch.setattr(counts_module, "engine", eager)
 
 
@@ -131,8 +131,8 @@ def test_compiled_diagonal_moments_have_the_same_bits(monkeypatch, n_features, d
         X[-1, 0] = np.nan  # a block with a gap takes the same way in both
     X = np.asarray(X, dtype=dtype, order=order)
     plain = diagonal(X, MEMBERSHIPS["labels"])
-    eager = Engine(compiled.lane_sums._function)
-    eager._done = compiled.PRICE
+    eager = Engine(numba_loops.lane_sums._function)
+    eager._done = numba_loops.PRICE
     monkeypatch.setattr(moments_module, "engine", eager)
     for mine, expected in zip(diagonal(X, MEMBERSHIPS["labels"]), plain, strict=True):
         np.testing.assert_array_equal(mine, expected)
@@ -275,8 +275,8 @@ def test_the_compiled_loop_gives_the_same_bits(monkeypatch, dtype, order):
     X = np.asarray(X, dtype=dtype, order=order)
     exponents = np.full(location.shape, -3.0)
     plain, gaps_of_plain = weighted_log1p_squares(X, location, scale, exponents)
-    eager = Engine(compiled.log_products._function)
-    eager._done = compiled.PRICE
+    eager = Engine(numba_loops.log_products._function)
+    eager._done = numba_loops.PRICE
     monkeypatch.setattr(student, "engine", eager)
     found, odd = weighted_log1p_squares(X, location, scale, exponents)
     np.testing.assert_array_equal(found, plain)
@@ -287,11 +287,11 @@ def test_the_compiled_loop_gives_the_same_bits(monkeypatch, dtype, order):
 def test_a_compiled_loop_waits_until_it_pays(monkeypatch):
     built = []
     engine = Engine(print)
-    monkeypatch.setattr(compiled, "compile_loop", lambda function: built.append(function) or function)
-    monkeypatch.setitem(compiled.sys.modules, "numba", None)
-    monkeypatch.delitem(compiled.sys.modules, "numba")
-    assert engine.loop(compiled.PRICE // 2) is None
-    assert engine.loop(compiled.PRICE // 2 - 1) is None
+    monkeypatch.setattr(numba_loops, "compile_loop", lambda function: built.append(function) or function)
+    monkeypatch.setitem(numba_loops.sys.modules, "numba", None)
+    monkeypatch.delitem(numba_loops.sys.modules, "numba")
+    assert engine.loop(numba_loops.PRICE // 2) is None
+    assert engine.loop(numba_loops.PRICE // 2 - 1) is None
     assert engine.loop(1) is not None
     assert engine.loop(1) is not None
     assert built == [print]

@@ -8,10 +8,10 @@ import pytest
 
 import bayesppl as bp
 from bayesppl.data.labels import one_hot
-from bayesppl.kernels import compiled, levels
-from bayesppl.kernels.compiled import Engine
-from bayesppl.kernels.levels import Places, distinct_integers, extremes, outcome_counts, smallest_type
+from bayesppl.kernels import integer_levels, numba_loops
+from bayesppl.kernels.integer_levels import Places, distinct_integers, extremes, outcome_counts, smallest_type
 from bayesppl.kernels.lookups import level_sums
+from bayesppl.kernels.numba_loops import Engine
 
 SIZES = (3, 1, 130, 5)
 N_ROWS = 4000
@@ -53,9 +53,9 @@ def test_counts_of_outcomes_are_the_product_with_their_indicators(name, missing)
 def test_the_compiled_loop_counts_the_same(monkeypatch, missing):
     codes, responsibilities = coded(missing), memberships()["labels"]
     plain = outcome_counts(responsibilities, codes, SIZES)
-    eager = Engine(compiled.count_codes._function)
-    eager._done = compiled.PRICE
-    monkeypatch.setattr(levels, "engine", eager)
+    eager = Engine(numba_loops.count_codes._function)
+    eager._done = numba_loops.PRICE
+    monkeypatch.setattr(integer_levels, "engine", eager)
     np.testing.assert_array_equal(outcome_counts(responsibilities, codes, SIZES), plain)
     assert eager.loop(0) is not None
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bayesppl.kernels import compiled, student
-from bayesppl.kernels.compiled import Engine
+from bayesppl.kernels import numba_loops, student
+from bayesppl.kernels.numba_loops import Engine
 from bayesppl.kernels.student import less_own_log1p_squares, own_log1p_squares, own_log1p_sum
 
 
@@ -68,8 +68,8 @@ def test_the_compiled_loop_gives_the_same_bits(monkeypatch, dtype, order, n_feat
         X[3, 0], X[4] = np.nan, 1e30
     exponents = np.full(location.shape, 3.0)
     expected = own_log1p_squares(X, owners, location, factors, exponents)
-    eager = Engine(compiled.log_products._function)
-    eager._done = compiled.PRICE
+    eager = Engine(numba_loops.log_products._function)
+    eager._done = numba_loops.PRICE
     monkeypatch.setattr(student, "engine", eager)
     np.testing.assert_array_equal(own_log1p_squares(X, owners, location, factors, exponents), expected)
     assert eager.loop(0) is not None
@@ -121,8 +121,8 @@ def test_the_compiled_loop_of_other_classes_gives_the_same_bits(monkeypatch, ord
     centres, added = other_classes(X, location)
     given = X, owners, centres, added, location, np.abs(factors), np.full(location.shape, 3.0)
     expected = less_own_log1p_squares(*given)
-    eager = Engine(compiled.log_products._function)
-    eager._done = compiled.PRICE
+    eager = Engine(numba_loops.log_products._function)
+    eager._done = numba_loops.PRICE
     monkeypatch.setattr(student, "engine", eager)
     np.testing.assert_array_equal(less_own_log1p_squares(*given), expected)
     assert eager.loop(0) is not None

@@ -55,7 +55,7 @@ import sys, tempfile
 sys.modules.update(dict.fromkeys(LEFT_OUT))  # importing one of these is an ImportError now
 import numpy as np, bayesppl as bp
 from bayesppl.datasets import load
-from bayesppl.kernels import compiled
+from bayesppl.kernels import numba_loops
 
 X, y = load("iris")
 train = X.index % 2 == 0
@@ -67,7 +67,7 @@ result = bp.compare(clf, X[train], y[train], X[~train], y[~train])
 assert set(result.scores["rule"].values) >= {"mle", "predictive"}
 clf.loo(), clf.summary(), clf.estimates(), clf.log_evidence(), clf.explain(X[:1])
 clf.predict_proba_interval(X[:1], random_state=0)
-compiled.PRICE = compiled.PRICE_IF_LOADED = 0  # numba's turn, and it is not there
+numba_loops.PRICE = numba_loops.PRICE_IF_LOADED = 0  # numba's turn, and it is not there
 np.testing.assert_array_equal(clf.predict_proba(X), clf.predict_proba(X))
 with tempfile.TemporaryDirectory() as folder:
     clf.save(f"{folder}/model")

@@ -1,6 +1,7 @@
-"""A room imports only from rooms above it, and files import each other in no circle."""
+"""A room imports only from rooms above it, files import each other in no circle, and no two share a name."""
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,18 @@ def test_what_is_reached_by_a_string_is_found(tmp_path: Path) -> None:
 def test_every_folder_is_a_room() -> None:
     folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
     assert folders == set(ROOMS) - {"errors", "datasets"}
+
+
+def test_no_two_files_and_no_two_classes_share_a_name() -> None:
+    """A private class is looked for in its own file alone."""
+    files = [path.name for path in PACKAGE.rglob("*.py") if path.name != "__init__.py"]
+    classes = [
+        node.name
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
+    assert not {name for names in (files, classes) for name, count in Counter(names).items() if count > 1}
 
 
 @pytest.mark.parametrize("room", ["kernels", "data", "conjugate", "families", "model", "inference"])

@@ -5,6 +5,7 @@ import matplotlib
 matplotlib.use("agg")
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 from scipy.stats import beta, norm
@@ -335,6 +336,15 @@ def test_each_of_many_classes_has_a_line_of_its_own():
         assert (line.get_ydata() >= base).all()
         assert np.max(line.get_ydata()) == pytest.approx(base + 0.8)
     assert [text.get_text() for text in ax.get_yticklabels()] == [str(k) for k in range(10)]
+
+
+def test_panels_of_long_names_are_named_by_what_differs():
+    columns = [f"the share of rows with a gap in block {name} of the table" for name in "abc"]
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 3)), columns=columns)
+    ax = plots.plot_estimates(bp.GaussianNB().fit(X, np.arange(12) % 3), "mean")
+    titles = [panel.get_title() for panel in ax.child_axes]
+    assert len(set(titles)) == 3
+    assert all(f" {name}" in title for name, title in zip("abc", titles, strict=True))
 
 
 def test_a_pair_of_features_is_drawn_once_and_what_was_selected_is_the_title(iris):

@@ -18,11 +18,11 @@ from scipy.stats import binom, norm
 import bayesppl as bp
 from bayesppl.cli import main
 from bayesppl.reproduce import CLAIMS, figures, reproduce, select
-from bayesppl.reproduce import report as report_module
+from bayesppl.reproduce import reproduction as report_module
 from bayesppl.reproduce.claims import Claim, Erratum, Formula, Inputs, Printed, Verdict
-from bayesppl.reproduce.studies import base, boundaries
+from bayesppl.reproduce.studies import boundaries, study
 from bayesppl.reproduce.studies import digits as mnist
-from bayesppl.reproduce.studies.base import markdown
+from bayesppl.reproduce.studies.study import markdown
 
 ROOT = Path(__file__).parents[2]
 
@@ -309,11 +309,11 @@ class TestPriorsOfDigits:
         centres = rng.integers(0, 4, (3, 6)) * 60
         y = np.repeat(np.arange(3), 40)
         X = np.clip(centres[y] + rng.integers(-60, 60, (120, 6)), 0, 255) / 255
-        return mnist.dequantised(base.Halves(X[::2], y[::2], X[1::2], y[1::2]), seed=1)
+        return mnist.dequantised(study.Halves(X[::2], y[::2], X[1::2], y[1::2]), seed=1)
 
     def test_pixels_are_spread_over_their_grey_level_only(self):
         X = np.arange(256)[None, :] / 255
-        spread = mnist.dequantised(base.Halves(X, np.zeros(1), X, np.zeros(1)), seed=0)
+        spread = mnist.dequantised(study.Halves(X, np.zeros(1), X, np.zeros(1)), seed=0)
         assert (np.floor(spread.X_train * 256) == np.arange(256)).all()
         assert (spread.X_train != spread.X_test).all()
 

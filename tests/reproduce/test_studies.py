@@ -22,11 +22,11 @@ from bayesppl.reproduce.studies import (
     boundaries,
     discriminants,
     energy,
-    naive_bayes,
     newsgroups,
+    rivals,
     spam,
 )
-from bayesppl.reproduce.studies.base import held_out
+from bayesppl.reproduce.studies.study import held_out
 
 WORDS = {
     "ham": ["see you at home", "are you at work", "call me at home", "home at ten", "you are late at work"],
@@ -253,9 +253,9 @@ def test_the_predictive_is_always_closer_and_both_arrive():
 
 
 def test_naive_bayes_stops_gaining_where_logistic_regression_goes_on(monkeypatch):
-    monkeypatch.setattr(naive_bayes, "_DATA", {"breast_cancer": (20, 320)})
-    monkeypatch.setattr(naive_bayes, "_REPEATS", 5)
-    few, many = (row for _, row in naive_bayes.errors(Inputs(0)).iterrows())
+    monkeypatch.setattr(rivals, "_DATA", {"breast_cancer": (20, 320)})
+    monkeypatch.setattr(rivals, "_REPEATS", 5)
+    few, many = (row for _, row in rivals.errors(Inputs(0)).iterrows())
     gain = {model: few[model] - many[model] for model in ("naive Bayes", "logistic regression")}
     assert gain["logistic regression"] > gain["naive Bayes"] + 0.02
     assert many["logistic regression"] < many["naive Bayes"] - 0.02
@@ -275,14 +275,14 @@ def test_sources_claims_and_studies_are_listed(run):
 
 class TestDomingosAndPazzani:
     def test_conjunctions_and_disjunctions_are_learned_and_parity_is_not(self):
-        found = naive_bayes.concepts()
+        found = rivals.concepts()
         assert (found["and"] == 1).all()  # their theorems 5 and 6
         assert (found["or"] == 1).all()
         assert (found["an odd number"][1:] < 0.75).all()  # no rule that adds up weights of attributes can
 
     def test_both_decide_as_the_odds_say(self):
         p, q = np.random.default_rng(0).random((2, 40))
-        naive, true = naive_bayes.chosen(p, q)
+        naive, true = rivals.chosen(p, q)
         np.testing.assert_array_equal(naive, p**2 * q > (1 - p) ** 2 * (1 - q))
         np.testing.assert_array_equal(true, p * q > (1 - p) * (1 - q))
 
@@ -292,25 +292,25 @@ class TestDomingosAndPazzani:
 
         exact = 1 - 2 * quad(apart, 0, 0.5)[0]
         assert exact == pytest.approx(5 / 4 - np.log(2) / 2, rel=1e-12)
-        _, naive, true = naive_bayes.region()
-        assert np.mean(naive == true) == pytest.approx(exact, abs=4 / naive_bayes._GRID)
+        _, naive, true = rivals.region()
+        assert np.mean(naive == true) == pytest.approx(exact, abs=4 / rivals._GRID)
 
 
 class TestBnclassify:
     def test_the_published_numbers(self, shared_data):
-        X, y = naive_bayes.load_car(shared_data / "car")
-        assert round(naive_bayes.log_likelihood(X, y), 6) == naive_bayes.PUBLISHED["log likelihood"]
-        accuracy = naive_bayes.cross_validated(X, y, 0).loc["mle", "accuracy"]
+        X, y = rivals.load_car(shared_data / "car")
+        assert round(rivals.log_likelihood(X, y), 6) == rivals.PUBLISHED["log likelihood"]
+        accuracy = rivals.cross_validated(X, y, 0).loc["mle", "accuracy"]
         # one division into folds, of which theirs is another
-        assert abs(accuracy.mean() - naive_bayes.PUBLISHED["ten-fold accuracy"]) < 4 * accuracy.std()
+        assert abs(accuracy.mean() - rivals.PUBLISHED["ten-fold accuracy"]) < 4 * accuracy.std()
 
     def test_the_likelihood_is_that_of_its_counts(self, tmp_path):
         rows = ["a,b,c,d,e,f,yes", "a,b,c,d,e,g,yes", "h,b,c,d,e,g,no"]
         (tmp_path / "car.data").write_text("\n".join(rows) + "\n")
-        X, y = naive_bayes.load_car(tmp_path)
+        X, y = rivals.load_car(tmp_path)
         # classes 2/3 and 1/3; the last attribute halves the first class
-        assert naive_bayes.log_likelihood(X, y) == pytest.approx(2 * np.log(2 / 3) + np.log(1 / 3) - 2 * np.log(2))
+        assert rivals.log_likelihood(X, y) == pytest.approx(2 * np.log(2 / 3) + np.log(1 / 3) - 2 * np.log(2))
 
     def test_a_folder_without_the_file_is_refused(self, tmp_path):
         with pytest.raises(ValueError, match=r"there is no file .*; --car names"):
-            naive_bayes.load_car(tmp_path)
+            rivals.load_car(tmp_path)

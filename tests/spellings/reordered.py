@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 import bayesppl as bp
-from bayesppl.inference.pymc.reading import sampling
+from bayesppl.inference.pymc.reading import part_draws
 
 #: As coords have them: each in another place than in ascending order.
 NAMES = ["low", "medium", "high"]
@@ -164,9 +164,9 @@ def read_model(name: str, names: Names, monkeypatch: pytest.MonkeyPatch) -> bp.P
         for place, values in zip(places, drawn, strict=True):
             points[place] = values
         coordinate = np.zeros((CHAINS, DRAWS, 1))  # of which only the numbers of chains and draws are read
-        return points, sampling.Run(coordinate, {})
+        return points, part_draws.Run(coordinate, {})
 
-    monkeypatch.setattr(sampling, "run", run)
+    monkeypatch.setattr(part_draws, "run", run)
     is_sampled = name in ("by rows", "shared")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", bp.ConvergenceWarning)

@@ -15,8 +15,8 @@ from scipy import integrate, stats
 from scipy.special import logsumexp
 
 import bayesppl as bp
-from bayesppl.inference.pymc.compiled import density_of
 from bayesppl.inference.pymc.graphs import nodes_above
+from bayesppl.inference.pymc.model_density import density_of
 from bayesppl.inference.pymc.reading.recognition import read
 
 K = 3

@@ -10,7 +10,7 @@ import xarray as xr
 from registry import SPELLINGS
 
 import bayesppl as bp
-from bayesppl.inference.pymc.reading import sampling
+from bayesppl.inference.pymc.reading import part_draws
 
 RNG = np.random.default_rng(3)
 CODES = np.repeat([0, 1], [12, 9])
@@ -41,8 +41,8 @@ class Sampler(bp.NUTS):
 
 @pytest.fixture
 def clf(monkeypatch):
-    monkeypatch.setattr(sampling, "compile_density", lambda density, notify: None)
-    monkeypatch.setattr(sampling, "warn_of_problems", lambda diagnosis: None)
+    monkeypatch.setattr(part_draws, "compile_density", lambda density, notify: None)
+    monkeypatch.setattr(part_draws, "warn_of_problems", lambda diagnosis: None)
     monkeypatch.setattr(bp.NUTS, "run", Sampler.run)
     return bp.from_pymc(hierarchical(), inference=bp.NUTS(random_state=4))
 
@@ -139,8 +139,8 @@ def test_rows_given_by_variables_are_read_after_loading_too(tmp_path):
 
 
 def test_classes_and_columns_of_an_estimator_come_back(tmp_path, monkeypatch):
-    monkeypatch.setattr(sampling, "compile_density", lambda density, notify: None)
-    monkeypatch.setattr(sampling, "warn_of_problems", lambda diagnosis: None)
+    monkeypatch.setattr(part_draws, "compile_density", lambda density, notify: None)
+    monkeypatch.setattr(part_draws, "warn_of_problems", lambda diagnosis: None)
     monkeypatch.setattr(bp.NUTS, "run", Sampler.run)
 
     def build(X, y):

@@ -18,9 +18,9 @@ from scipy.special import logsumexp
 
 import bayesppl as bp
 from bayesppl.inference.pymc.graphs import evaluate
-from bayesppl.inference.pymc.reading.fitted import block_density, fit_model
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.recognition import read
+from bayesppl.inference.pymc.reading.solving import block_density, fit_model
 
 #: Modules that register spellings as they are imported.
 REGISTERING = (counts, gaussians, hierarchical)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bayesppl.evaluation.contract.case import Case, make_case
-from bayesppl.evaluation.contract.closed_forms import (
+from bayesppl.evaluation.contract.identities import (
     check_candidates_formula,
     check_classes_are_exchangeable,
     check_draw_axes,
@@ -26,7 +26,7 @@ from bayesppl.evaluation.contract.closed_forms import (
     check_units_are_left_out,
 )
 from bayesppl.evaluation.contract.in_pymc import check_pymc_density, check_pymc_likelihood
-from bayesppl.evaluation.contract.rows import (
+from bayesppl.evaluation.contract.rows_of_families import (
     check_decoded_rows_are_the_rows,
     check_narrowed_rows_have_the_same_predictive,
     check_simulated_rows_have_the_density,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayesppl.evaluation.contract.case import Case, lead, log_likelihood, of_rows
-from bayesppl.inference.pymc.compiled import constrain
+from bayesppl.inference.pymc.model_density import constrain
 from bayesppl.kernels.arrays import Array, Theta, select_draws
 
 

@@ -11,7 +11,7 @@ from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.arguments import one_of
 from bayesppl.data.rows import Rows
-from bayesppl.inference.pymc.compiled import ensure_cache
+from bayesppl.inference.pymc.model_density import ensure_cache
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 

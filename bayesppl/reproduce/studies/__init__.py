@@ -9,11 +9,11 @@ from bayesppl.reproduce.studies import (
     digits,
     discriminants,
     energy,
-    naive_bayes,
     newsgroups,
+    rivals,
     spam,
 )
-from bayesppl.reproduce.studies.base import Study
+from bayesppl.reproduce.studies.study import Study
 
 #: Every study by name.
 STUDIES: dict[str, Study] = {
@@ -27,9 +27,9 @@ STUDIES: dict[str, Study] = {
         discriminants.HEIGHT_WEIGHT,
         digits.STUDY,
         aitchison.STUDY,
-        naive_bayes.NG_JORDAN,
-        naive_bayes.DOMINGOS_PAZZANI,
-        naive_bayes.BNCLASSIFY,
+        rivals.NG_JORDAN,
+        rivals.DOMINGOS_PAZZANI,
+        rivals.BNCLASSIFY,
     )
 }
 

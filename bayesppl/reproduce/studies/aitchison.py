@@ -11,7 +11,7 @@ from scipy.special import gammaln, psi
 from bayesppl.estimators.generative import GenerativeClassifier
 from bayesppl.families import Gaussian
 from bayesppl.reproduce.claims import Inputs
-from bayesppl.reproduce.studies.base import Study, Tables, drawn_in
+from bayesppl.reproduce.studies.study import Study, Tables, drawn_in
 
 if TYPE_CHECKING:
     from bayesppl.kernels.arrays import Array

@@ -11,7 +11,7 @@ from timeit import repeat
 import numpy as np
 import pandas as pd
 
-from bayesppl.analysis.parameters import PROB, tails
+from bayesppl.analysis.parameter_tables import PROB, tails
 from bayesppl.estimators.discriminant_analysis import QuadraticDiscriminantAnalysis
 from bayesppl.estimators.generative import GenerativeClassifier
 from bayesppl.estimators.naive_bayes import GaussianNB
@@ -22,7 +22,7 @@ from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.reproduce import known
 from bayesppl.reproduce.claims import Claim, Erratum, Formula, Inputs, Printed
 from bayesppl.reproduce.known import WEAK_PRIORS, normal
-from bayesppl.reproduce.studies.base import Study, Tables, drawn_in, held_out
+from bayesppl.reproduce.studies.study import Study, Tables, drawn_in, held_out
 
 #: The source's estimates from its 2 × 1000 random rows.
 FITTED = normal(

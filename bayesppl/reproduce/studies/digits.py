@@ -36,7 +36,7 @@ from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.normalisation import log_probabilities
 from bayesppl.reproduce.claims import Claim, Inputs, Printed
 from bayesppl.reproduce.known import WEAK_PRIORS
-from bayesppl.reproduce.studies.base import Halves, Study, Tables, drawn_in, held_out, scores
+from bayesppl.reproduce.studies.study import Halves, Study, Tables, drawn_in, held_out, scores
 
 N_DIGITS = 42_000
 SMOOTHING = 0.01

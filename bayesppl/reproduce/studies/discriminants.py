@@ -25,7 +25,7 @@ from bayesppl.model.rules import RULES
 from bayesppl.reproduce import short_texts
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.known import WEAK_PRIORS
-from bayesppl.reproduce.studies.base import Study, Tables, drawn_in, held_out
+from bayesppl.reproduce.studies.study import Study, Tables, drawn_in, held_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

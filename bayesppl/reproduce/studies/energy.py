@@ -18,7 +18,7 @@ from bayesppl.kernels.arrays import Array
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.dake import AS_STATED, BIG, LOW
 from bayesppl.reproduce.known import WEAK_PRIORS
-from bayesppl.reproduce.studies.base import Study, Tables, drawn_in, held_out
+from bayesppl.reproduce.studies.study import Study, Tables, drawn_in, held_out
 
 USAGE, TEMPERATURE, MONTH, SEASON = "usage (kWh)", "temperature difference (°F)", "month", "season"
 LABELS = np.array(["big", "low"])

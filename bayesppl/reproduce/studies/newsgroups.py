@@ -23,7 +23,7 @@ from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.estimators.naive_bayes import BernoulliNB, DirichletMultinomialNB, MultinomialNB
 from bayesppl.kernels.arrays import Array
 from bayesppl.reproduce.claims import Inputs
-from bayesppl.reproduce.studies.base import Halves, Study, Tables, scores
+from bayesppl.reproduce.studies.study import Halves, Study, Tables, scores
 
 ARCHIVE = "20news-bydate.tar.gz"
 CONCENTRATIONS = (15.0, 30.0, 60.0, 120.0, 240.0)

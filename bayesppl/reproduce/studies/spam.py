@@ -19,7 +19,7 @@ from bayesppl.estimators.naive_bayes import BernoulliNB, BinomialNB, Multinomial
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import RuleName
 from bayesppl.reproduce.claims import Inputs
-from bayesppl.reproduce.studies.base import Study, Tables, drawn_in, held_out
+from bayesppl.reproduce.studies.study import Study, Tables, drawn_in, held_out
 
 #: A word is a feature if that many messages of the training half hold it.
 MIN_MESSAGES = 5

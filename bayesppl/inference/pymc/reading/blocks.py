@@ -12,12 +12,12 @@ from scipy.sparse.csgraph import connected_components
 from bayesppl.conjugate import Conjugate
 from bayesppl.families import Family
 from bayesppl.inference.pymc.graphs import leaves_above, nodes_above, value_of
-from bayesppl.inference.pymc.reading import priors
+from bayesppl.inference.pymc.reading import prior_density
 from bayesppl.inference.pymc.reading.collapsing import Collapsed
 from bayesppl.inference.pymc.reading.compressed import CompressedRows
-from bayesppl.inference.pymc.reading.labels import Label
+from bayesppl.inference.pymc.reading.label import Label
+from bayesppl.inference.pymc.reading.observed import Observed
 from bayesppl.inference.pymc.reading.points import Coordinates
-from bayesppl.inference.pymc.reading.rows import Observed
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class Solved:
 
     family: Callable[[Sequence[Hashable]], Family] | None
     belief: Conjugate
-    density: priors.PriorDensity | None
+    density: prior_density.PriorDensity | None
 
 
 @dataclass(frozen=True, eq=False)

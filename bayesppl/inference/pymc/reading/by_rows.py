@@ -15,7 +15,7 @@ import numpy as np
 from bayesppl.conjugate.declared_priors import Declared, Dims
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
-from bayesppl.conjugate.rows import Rows
+from bayesppl.conjugate.row_statistics import RowStatistics
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError, UndefinedEstimateError
@@ -25,7 +25,7 @@ from bayesppl.families.composite import BlockRows
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import Missing
 from bayesppl.inference.pymc.reading.layout import Layout
-from bayesppl.inference.pymc.reading.rows import Observed
+from bayesppl.inference.pymc.reading.observed import Observed
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 from bayesppl.kernels.class_sums import class_counts
 
@@ -52,7 +52,7 @@ class UserPrior(Declared):
 
 
 @dataclass(frozen=True, eq=False)
-class CountedRows(Rows):
+class CountedRows(RowStatistics):
     """Rows of which only their number in each class is a statistic."""
 
     n_rows: int

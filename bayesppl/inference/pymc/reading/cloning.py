@@ -25,8 +25,8 @@ from bayesppl.inference.pymc.graphs import (
     substitute,
     value_of,
 )
-from bayesppl.inference.pymc.reading.labels import Label, places, unused_codes
-from bayesppl.inference.pymc.reading.rows import UNFIT, Observed, require_density
+from bayesppl.inference.pymc.reading.label import Label, places, unused_codes
+from bayesppl.inference.pymc.reading.observed import UNFIT, Observed, require_density
 from bayesppl.kernels.arrays import Array, Theta
 
 

@@ -29,7 +29,7 @@ from bayesppl.inference.pymc.reading import proof
 from bayesppl.inference.pymc.reading.matches import independent
 from bayesppl.inference.pymc.reading.naturals import Event
 from bayesppl.inference.pymc.reading.points import Coordinates
-from bayesppl.inference.pymc.reading.priors import PriorDensity, link
+from bayesppl.inference.pymc.reading.prior_density import PriorDensity, link
 from bayesppl.inference.pymc.reading.proposal import Proposal
 from bayesppl.kernels.arrays import Array, Theta
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from pytensor.tensor.random import basic
 
-from bayesppl.inference.pymc.reading.rows import Observed
+from bayesppl.inference.pymc.reading.observed import Observed
 from bayesppl.kernels.arrays import Array, Theta
 
 

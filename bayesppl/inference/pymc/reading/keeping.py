@@ -13,12 +13,12 @@ from bayesppl.data.read_table import Columns
 from bayesppl.inference.base import Inference
 from bayesppl.inference.pymc.graphs import Interpreter
 from bayesppl.inference.pymc.reading.blocks import Reading
-from bayesppl.inference.pymc.reading.fitted import ReadModel, fit_model
 from bayesppl.inference.pymc.reading.layout import UserColumns
+from bayesppl.inference.pymc.reading.observed import same_values
+from bayesppl.inference.pymc.reading.part_draws import Run
+from bayesppl.inference.pymc.reading.partly_exact import PartlyExact
 from bayesppl.inference.pymc.reading.points import Coordinates
-from bayesppl.inference.pymc.reading.posterior import PartlyExact
-from bayesppl.inference.pymc.reading.rows import same_values
-from bayesppl.inference.pymc.reading.sampling import Run
+from bayesppl.inference.pymc.reading.solving import ReadModel, fit_model
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.sampled import KeptDraws

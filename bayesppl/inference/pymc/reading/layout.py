@@ -11,7 +11,7 @@ import numpy as np
 from bayesppl.data.names import indexed, only_count, positions_of
 from bayesppl.data.read_table import Columns, as_table
 from bayesppl.data.table import Table
-from bayesppl.inference.pymc.reading.rows import Observed
+from bayesppl.inference.pymc.reading.observed import Observed
 from bayesppl.kernels.arrays import Array
 
 

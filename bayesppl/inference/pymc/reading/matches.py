@@ -18,8 +18,8 @@ from pytensor.graph.replace import vectorize_graph
 
 from bayesppl.inference.pymc.graphs import Interpreter
 from bayesppl.inference.pymc.reading.naturals import Event
+from bayesppl.inference.pymc.reading.observed import same_values
 from bayesppl.inference.pymc.reading.points import Coordinates
-from bayesppl.inference.pymc.reading.rows import same_values
 from bayesppl.kernels.arrays import Array
 
 Relation = Literal["same", "inverse", "entrywise"]

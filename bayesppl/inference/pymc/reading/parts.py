@@ -19,7 +19,7 @@ from bayesppl.families.composite import BlockRows
 from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.drawn_factors import DrawnFactor
-from bayesppl.model.posterior import Report
+from bayesppl.model.posterior import DrawsReport
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class DrawnPart(ABC):
     family: ByRows | None
     samples: Theta
     weights: Array | None
-    report: Report
+    report: DrawsReport
     points: Array | None = field(default=None, kw_only=True)
     without: Callable[[int], DrawnPart] | None = field(default=None, kw_only=True)
 
@@ -96,7 +96,7 @@ class SampledPart(DrawnPart):
         return found, found
 
 
-def in_class_order(family: ByRows, samples: Theta, report: Report) -> tuple[Theta, Report]:
+def in_class_order(family: ByRows, samples: Theta, report: DrawsReport) -> tuple[Theta, DrawsReport]:
     """Draws of variables of the model, and what is reported of them, with classes in ascending order."""
     diagnosis = replace(report.diagnosis, measures=family.from_model(report.diagnosis.measures))
     return family.from_model(samples), replace(report, diagnosis=diagnosis)

@@ -22,9 +22,9 @@ from bayesppl.conjugate import Conjugate
 from bayesppl.data.table import Table
 from bayesppl.families import Family
 from bayesppl.inference.pymc.reading.naturals import Natural
+from bayesppl.inference.pymc.reading.observed import Observed
 from bayesppl.inference.pymc.reading.points import Coordinates
-from bayesppl.inference.pymc.reading.priors import PriorDensity
-from bayesppl.inference.pymc.reading.rows import Observed
+from bayesppl.inference.pymc.reading.prior_density import PriorDensity
 from bayesppl.kernels.arrays import Array, Theta
 
 #: Relative difference up to which two log densities are the same.

@@ -11,8 +11,8 @@ import pytensor.tensor as pt
 
 from bayesppl.families import Family
 from bayesppl.inference.pymc.reading.naturals import Natural
+from bayesppl.inference.pymc.reading.observed import same_values
 from bayesppl.inference.pymc.reading.points import Coordinates
-from bayesppl.inference.pymc.reading.rows import same_values
 from bayesppl.kernels.arrays import Array
 
 

@@ -34,9 +34,9 @@ from bayesppl.inference.pymc.reading.natural_normals import (
     MeansOfVectors,
 )
 from bayesppl.inference.pymc.reading.naturals import ProbabilitiesOrRates, Simplices
+from bayesppl.inference.pymc.reading.observed import Observed, same_values
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.proposal import At, Build, Proposal, columns_of, different
-from bayesppl.inference.pymc.reading.rows import Observed, same_values
 
 
 def _cells(

@@ -16,18 +16,18 @@ from bayesppl.conjugate import Conjugate, Fixed
 from bayesppl.data.read_table import as_table
 from bayesppl.families import Family
 from bayesppl.inference.pymc.graphs import evaluate, nodes_above, substitute
-from bayesppl.inference.pymc.reading import priors, proof
+from bayesppl.inference.pymc.reading import prior_density, proof
 from bayesppl.inference.pymc.reading.blocks import Block, Component, Reading, Solved, components
 from bayesppl.inference.pymc.reading.cloning import read_observed
 from bayesppl.inference.pymc.reading.collapsing import Collapsed, collapse
 from bayesppl.inference.pymc.reading.compressed import all_rows, compress
-from bayesppl.inference.pymc.reading.labels import Label, find_label
+from bayesppl.inference.pymc.reading.label import Label, find_label
 from bayesppl.inference.pymc.reading.naturals import Natural, Simplices
+from bayesppl.inference.pymc.reading.observed import Observed, require_rows, same_values
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.proof import given_like, rows_like
 from bayesppl.inference.pymc.reading.proposal import Proposal
 from bayesppl.inference.pymc.reading.proposals import propose
-from bayesppl.inference.pymc.reading.rows import Observed, require_rows, same_values
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
 
@@ -201,7 +201,7 @@ def _closed_form(
 ) -> Solved | Collapsed | str:
     """A part as what is proposed, proved, or the reason why it is not."""
 
-    def prove(given: Coordinates, graphs: Mapping[str, Any]) -> tuple[Conjugate, priors.PriorDensity] | str:
+    def prove(given: Coordinates, graphs: Mapping[str, Any]) -> tuple[Conjugate, prior_density.PriorDensity] | str:
         return _prior(proposal.natural, graphs, given, rng)
 
     theta = dict(zip(proposal.theta, coordinates.of(list(proposal.theta.values())), strict=True))
@@ -223,12 +223,12 @@ def _closed_form(
 
 def _prior(
     natural: Natural, theta: Mapping[str, Any], coordinates: Coordinates, rng: np.random.Generator
-) -> tuple[Conjugate, priors.PriorDensity] | str:
+) -> tuple[Conjugate, prior_density.PriorDensity] | str:
     """The belief that is the prior, proved, or the reason why there is none."""
-    density = priors.as_density(coordinates, natural, theta, rng)
+    density = prior_density.as_density(coordinates, natural, theta, rng)
     if isinstance(density, str):
         return density
-    belief = priors.propose(density, natural, rng)
+    belief = prior_density.propose(density, natural, rng)
     if isinstance(belief, str):
         return belief
     wrong = proof.prior_differs(density, natural, belief, rng)

@@ -15,8 +15,8 @@ from pytensor.graph.traversal import ancestors
 from bayesppl.errors import NotConjugateError
 from bayesppl.inference.pymc.graphs import Interpreter, in_64_bits, substitute, without_checks
 from bayesppl.inference.pymc.reading.blocks import Reading
-from bayesppl.inference.pymc.reading.fitted import block_names
 from bayesppl.inference.pymc.reading.points import REWRITES
+from bayesppl.inference.pymc.reading.solving import block_names
 from bayesppl.kernels.arrays import Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import logit
 
-from bayesppl.analysis.parameters import PROB, tails
+from bayesppl.analysis.parameter_tables import PROB, tails
 from bayesppl.data.columns import missing
 from bayesppl.data.names import short_names
 from bayesppl.data.table import MatrixTable, Table

@@ -19,7 +19,7 @@ from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.drawn_factors import Factors
 from bayesppl.model.normalisation import normalise, powered
-from bayesppl.model.posterior import Exact, Posterior, Report
+from bayesppl.model.posterior import DrawsReport, Exact, Posterior
 from bayesppl.model.sampled import log_batch_means, variance_of_shares
 
 
@@ -48,7 +48,7 @@ class PartlyExact(Posterior):
         return [block for block in (*self.solved, *self.sampled) if block != CLASS_WEIGHTS]
 
     @property
-    def about_draws(self) -> Report:
+    def about_draws(self) -> DrawsReport:
         reports = {block: part.report for block, part in self.sampled.items()}
         first = next(iter(reports.values()))
         measures = self._named({block: report.diagnosis.measures for block, report in reports.items()})
@@ -58,7 +58,7 @@ class PartlyExact(Posterior):
         dims = {name: tuple(f"{name}_dim_{axis}" for axis in range(values.ndim - 2)) for name, values in named}
         solved, sampled = ([b for b in parts if b != CLASS_WEIGHTS] for parts in (self.solved, self.sampled))
         record = {**first.record, "exact": solved, "sampled": sampled}
-        return Report(record, first.sample_stats, Diagnosis(measures, problems), dims)
+        return DrawsReport(record, first.sample_stats, Diagnosis(measures, problems), dims)
 
     @property
     def is_exact(self) -> bool:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.analysis.column_weights import column_weights
-from bayesppl.analysis.parameters import PROB, tails
+from bayesppl.analysis.parameter_tables import PROB, tails
 from bayesppl.data.arguments import whole
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.evaluation.comparison import Comparison
-from bayesppl.evaluation.models import compare_models
+from bayesppl.evaluation.several_models import compare_models
 from bayesppl.plots.style import (
     axes_of_rows,
     colour,

@@ -14,17 +14,17 @@ from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
 from bayesppl.families import closed_forms
 from bayesppl.inference.nuts import NUTS, compile_density
-from bayesppl.inference.pymc.compiled import density_of
 from bayesppl.inference.pymc.graphs import substitute
+from bayesppl.inference.pymc.model_density import density_of
 from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.inference.pymc.reading.collapsing import Collapsed
 from bayesppl.inference.pymc.reading.compressed import CompressedRows
+from bayesppl.inference.pymc.reading.observed import Observed
 from bayesppl.inference.pymc.reading.parts import CollapsedPart, in_class_order, own_table
 from bayesppl.inference.pymc.reading.points import Coordinates
-from bayesppl.inference.pymc.reading.rows import Observed
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import diagnose, warn_of_problems
-from bayesppl.model.posterior import Report
+from bayesppl.model.posterior import DrawsReport
 
 
 def log_likelihood(x: Observed, rows: CompressedRows) -> Any:
@@ -68,7 +68,7 @@ def run(
 
 def sample(
     graph: Any, coordinates: Coordinates, settings: NUTS, kept: Run | None = None
-) -> tuple[Theta, Report, Array]:
+) -> tuple[Theta, DrawsReport, Array]:
     """Draws of the free variables of a part, (chain, draw) leading, from its log density, and its points."""
     points, found = run(graph, coordinates, coordinates.moving, settings, kept)
     theta, lead = coordinates.theta(points), found.points.shape[:2]
@@ -76,7 +76,7 @@ def sample(
     return samples, report(samples, found.reported, settings), found.points
 
 
-def report(samples: Theta, reported: Mapping[str, Array], settings: NUTS) -> Report:
+def report(samples: Theta, reported: Mapping[str, Array], settings: NUTS) -> DrawsReport:
     """What is known about draws, with a warning of what is wrong with them."""
     diagnosis = diagnose(samples, reported)
     warn_of_problems(diagnosis)
@@ -88,10 +88,10 @@ def report(samples: Theta, reported: Mapping[str, Array], settings: NUTS) -> Rep
         "random_state": "none" if settings.random_state is None else settings.random_state,
         "problems": diagnosis.problems,
     }
-    return Report(record, reported, diagnosis, {})
+    return DrawsReport(record, reported, diagnosis, {})
 
 
-def draws_of(posterior: Mapping[str, Any], free: Sequence[Any]) -> tuple[Theta, Report]:
+def draws_of(posterior: Mapping[str, Any], free: Sequence[Any]) -> tuple[Theta, DrawsReport]:
     """Draws the user has already, axes (chain, draw) leading.
 
     Raises
@@ -108,7 +108,9 @@ def draws_of(posterior: Mapping[str, Any], free: Sequence[Any]) -> tuple[Theta, 
             )
         samples[variable.name] = np.asarray(posterior[variable.name])
     diagnosis = diagnose(samples, {})
-    return samples, Report({"inference": "draws of the user", "problems": diagnosis.problems}, {}, diagnosis, {})
+    return samples, DrawsReport(
+        {"inference": "draws of the user", "problems": diagnosis.problems}, {}, diagnosis, {}
+    )
 
 
 def sample_collapsed(

@@ -29,7 +29,7 @@ from bayesppl.inference.progress import counted
 from bayesppl.kernels.arrays import Array
 from bayesppl.reproduce.claims import Inputs
 from bayesppl.reproduce.known import probabilities
-from bayesppl.reproduce.studies.base import Study, Tables, drawn_in, held_out
+from bayesppl.reproduce.studies.study import Study, Tables, drawn_in, held_out
 
 _DATA = {"breast_cancer": (10, 20, 40, 80, 160, 320), "wine": (9, 15, 30, 60, 100)}
 _REPEATS = 20

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bayesppl import datasets
-from bayesppl.cli import columns
+from bayesppl.cli import frame_columns
 from bayesppl.cli.files import Dialect
 from bayesppl.cli.options import Chosen
 from bayesppl.cli.reader import DataFile
@@ -32,7 +32,7 @@ BATCH_ROWS = 1 << 15
 _MOST_LEVELS = 100_000
 
 
-class Rows(NamedTuple):
+class FileRows(NamedTuple):
     """A data frame of features, the label of every row, and the name of the label column."""
 
     X: Any
@@ -84,7 +84,7 @@ class Source:
         self._unlabelled, self._missing = unlabelled, missing
         self._levels = set(names) if all_levels else set(self.chosen.categorical)
 
-    def rows(self, most: int | None = None) -> Rows:
+    def rows(self, most: int | None = None) -> FileRows:
         """Read all rows, or draw so many of them at random where there are more: the same ones every time."""
         if most is None or self.n_rows <= most:
             return self._used(self.file.read_all(), self.chosen)
@@ -95,12 +95,12 @@ class Source:
         )
         return self.sample(most)
 
-    def batches(self, doing: str) -> Iterator[Rows]:
+    def batches(self, doing: str) -> Iterator[FileRows]:
         """Read the rows a batch at a time, with the types and levels of the whole file."""
         import pandas as pd
 
         first = next(self.file.read(1))[0]
-        features = columns.choose(first.drop(columns=self.target), self.chosen, self.target).columns
+        features = frame_columns.choose(first.drop(columns=self.target), self.chosen, self.target).columns
         levels = [name for name in features if name in self._levels or self._is_text(name)]
         found = self.file.distinct(levels, _MOST_LEVELS)
         types = {name: pd.CategoricalDtype(values) for name, values in found.items()}
@@ -117,7 +117,7 @@ class Source:
         _refuse_spaces(labels, self.target)
         return labels
 
-    def sample(self, n_rows: int, seed: int = 0) -> Rows:
+    def sample(self, n_rows: int, seed: int = 0) -> FileRows:
         """Draw this many rows at random without replacement, in the order of the file."""
         import pandas as pd
 
@@ -126,11 +126,11 @@ class Source:
         is_drawn = iter(np.isin(np.arange(n_labelled), drawn))
         batches = self.batches("drawing rows")
         parts = [_pick(rows, np.fromiter(islice(is_drawn, len(rows.y)), bool)) for rows in batches]
-        return Rows(pd.concat([part.X for part in parts]), pd.concat([part.y for part in parts]), self.target)
+        return FileRows(pd.concat([part.X for part in parts]), pd.concat([part.y for part in parts]), self.target)
 
-    def _used(self, frame: Any, chosen: Chosen) -> Rows:
-        X = columns.choose(frame.drop(columns=self.target), chosen, self.target)
-        rows = Rows(X, frame[self.target], self.target)
+    def _used(self, frame: Any, chosen: Chosen) -> FileRows:
+        X = frame_columns.choose(frame.drop(columns=self.target), chosen, self.target)
+        rows = FileRows(X, frame[self.target], self.target)
         absent = rows.y.isna().to_numpy()
         if absent.any() and self._unlabelled == "refuse":
             raise ValueError(
@@ -148,7 +148,7 @@ class Source:
     def _is_text(self, name: str) -> bool:
         """Whether a column holds texts; one that is mostly numbers is refused, whose levels would have no end."""
         kind, n_present, n_numbers, *_ = self.file.columns[name]
-        if kind == "text" and columns.NUMBERS_SHARE * n_present < n_numbers < n_present:
+        if kind == "text" and frame_columns.NUMBERS_SHARE * n_present < n_numbers < n_present:
             row, cell = self.file.odd_cell(name) or (0, "")
             raise ValueError(
                 f"column {name!r} holds numbers, but {cell!r} in row {row}; if that means a missing value, pass "
@@ -159,7 +159,7 @@ class Source:
 
 
 @contextmanager
-def rows_of_the_file(rows: Rows) -> Iterator[None]:
+def rows_of_the_file(rows: FileRows) -> Iterator[None]:
     """Name a refused row as the file counts it, some rows of which are left out here."""
     try:
         yield
@@ -167,12 +167,12 @@ def rows_of_the_file(rows: Rows) -> Iterator[None]:
         raise error.shifted(int(rows.X.index[error.row]) - error.row) from None
 
 
-def embedded(data: str) -> Rows:
+def embedded(data: str) -> FileRows:
     """Load an embedded data set by name."""
-    return Rows(*datasets.load(data), "target")
+    return FileRows(*datasets.load(data), "target")
 
 
-def check(rows: Rows, *, of_numbers: bool) -> None:
+def check(rows: FileRows, *, of_numbers: bool) -> None:
     """Refuse labels and cells that no classifier of the kind could use, naming column, value and remedy."""
     try:
         classes, codes = encode_labels(rows.y)
@@ -216,19 +216,19 @@ def _refuse_spaces(labels: Iterable[Any], target: str) -> None:
             )
 
 
-def require_numbers(rows: Rows) -> None:
+def require_numbers(rows: FileRows) -> None:
     """Refuse text for a model of numbers, with what may be done about it."""
     try:
         as_table(rows.X).numeric()
     except ValueError as error:
         # the cell that is no number, rather than the first that is text
-        remark = next(columns.remarks(rows.X), None)
+        remark = next(frame_columns.remarks(rows.X), None)
         raise ValueError(
             f"{remark or error}. Here: --drop COLUMN leaves a column out; --model mixed-nb takes text for levels."
         ) from None
 
 
-def refuse_gaps(rows: Rows) -> None:
+def refuse_gaps(rows: FileRows) -> None:
     """Refuse rows with an empty cell, naming the first."""
     gaps = rows.X.isna().to_numpy()
     if gaps.any():
@@ -240,7 +240,7 @@ def refuse_gaps(rows: Rows) -> None:
         )
 
 
-def split(rows: Rows, test_size: float, seed: int) -> tuple[Rows, Rows]:
+def split(rows: FileRows, test_size: float, seed: int) -> tuple[FileRows, FileRows]:
     """Hold out the same share of every class, at least one row and never all, chosen by the seed."""
     if not 0 < test_size < 1:
         raise ValueError(f"--test-size must lie between 0 and 1, found {test_size:g}")
@@ -253,7 +253,7 @@ def split(rows: Rows, test_size: float, seed: int) -> tuple[Rows, Rows]:
     return _pick(rows, ~held_out), _pick(rows, held_out)
 
 
-def binarized(train: Rows, test: Rows, threshold: float | str) -> list[Rows]:
+def binarized(train: FileRows, test: FileRows, threshold: float | str) -> list[FileRows]:
     """Turn cells into 1 above the threshold (or the column's mean over the training rows), and 0 otherwise."""
     cut = train.X.mean() if threshold == "mean" else threshold
     return [
@@ -261,11 +261,11 @@ def binarized(train: Rows, test: Rows, threshold: float | str) -> list[Rows]:
     ]
 
 
-def _pick(rows: Rows, mask: Array) -> Rows:
+def _pick(rows: FileRows, mask: Array) -> FileRows:
     return rows._replace(X=rows.X[mask], y=rows.y[mask])
 
 
-def check_support(rows: Rows, classifier: DeclaredClassifier) -> None:
+def check_support(rows: FileRows, classifier: DeclaredClassifier) -> None:
     """Refuse cells that the family of the classifier cannot hold."""
     table = as_table(rows.X)
     family = classifier.declare_family()

@@ -25,7 +25,7 @@ from bayesppl.errors import NotConjugateError
 from bayesppl.kernels.arrays import Array, Responsibilities
 
 
-class Rows(ABC):
+class RowStatistics(ABC):
     """Some rows of data, whose statistics can be summed by class."""
 
     X: Any
@@ -38,7 +38,7 @@ class Rows(ABC):
         """Sum the statistics of the rows into their classes."""
 
 
-class SingleRows(Rows):
+class SingleRows(RowStatistics):
     """Rows whose statistics can be taken one by one too, so that everything in closed form follows from them."""
 
     @abstractmethod
@@ -47,12 +47,12 @@ class SingleRows(Rows):
 
 
 @dataclass(frozen=True, eq=False)
-class JointRows(Rows):
+class JointRows(RowStatistics):
     """Rows of the independent parts of a model.
 
     Attributes
     ----------
-    parts : mapping of str to Rows
+    parts : mapping of str to RowStatistics
     alternatives : callable
         Returns places of rows that lack a cell which other parts depend on, and the complete rows (joint ones)
         that these can be, once or several times all of them: their densities add up to those of the rows.
@@ -86,19 +86,19 @@ class JointRows(Rows):
 
 
 @dataclass(frozen=True, eq=False)
-class RowsWithBase(Rows):
+class RowsWithBase(RowStatistics):
     """Rows whose density is that of other rows times a factor h(x) that holds no parameter, such as a Jacobian.
 
     Attributes
     ----------
-    rows : Rows
+    rows : RowStatistics
     make_log_base : callable
         Returns log h of every cell, (n_rows, n_columns), zero where it is missing; the statistics of the rows have
         one ``log_base`` for each column. It is called when first needed: what classes share is not, to compare
         them.
     """
 
-    rows: Rows
+    rows: RowStatistics
     make_log_base: Callable[[], Array]
 
     @cached_property
@@ -116,12 +116,12 @@ class RowsWithBase(Rows):
 
 
 @singledispatch
-def sum_shares(rows: Rows, shares: Array) -> Any:
+def sum_shares(rows: RowStatistics, shares: Array) -> Any:
     """Sum the statistics of rows each of which is shared out among the classes.
 
     Parameters
     ----------
-    rows : Rows
+    rows : RowStatistics
     shares : (n_rows, n_classes)
         Weight with which a row belongs to every class.
     """
@@ -130,7 +130,7 @@ def sum_shares(rows: Rows, shares: Array) -> Any:
     return sum_each([rows] * shares.shape[1], shares.T)
 
 
-def sum_each(rows: Sequence[Rows], weights: Iterable[Array]) -> Any:
+def sum_each(rows: Sequence[RowStatistics], weights: Iterable[Array]) -> Any:
     """Sum the rows of every class, which may be others for each, by their weights."""
     of_classes = (
         own.sum_rows(one_hot(np.zeros(len(own), dtype=np.intp), 1, of_rows)).with_classes(

@@ -23,9 +23,9 @@ from bayesppl.conjugate.fast_paths import FAST_PATHS
 from bayesppl.conjugate.joint import Joint
 from bayesppl.conjugate.log_density import LogDensity, over_alternatives
 from bayesppl.conjugate.membership import Membership
-from bayesppl.conjugate.rows import (
+from bayesppl.conjugate.row_statistics import (
     JointRows,
-    Rows,
+    RowStatistics,
     RowsWithBase,
     SingleRows,
     forget,
@@ -38,7 +38,7 @@ from bayesppl.kernels.arrays import Array
 
 
 def log_predictive(posterior: Any, n_classes: int) -> LogDensity:
-    """Return log p(x | y = k, data) as a function of :class:`~bayesppl.conjugate.rows.Rows`."""
+    """Return log p(x | y = k, data) as a function of :class:`~bayesppl.conjugate.row_statistics.RowStatistics`."""
     if isinstance(posterior, Joint):
         parts = {name: log_predictive(part, n_classes) for name, part in posterior.parts.items()}
         return sum_of_parts(parts).map(over_alternatives)
@@ -47,7 +47,7 @@ def log_predictive(posterior: Any, n_classes: int) -> LogDensity:
     return by_kind(lambda kind: _log_predictive_of(kind, posterior, n_classes))
 
 
-def _log_predictive_of(kind: type[Rows], posterior: Any, n_classes: int) -> LogDensity:
+def _log_predictive_of(kind: type[RowStatistics], posterior: Any, n_classes: int) -> LogDensity:
     path = FAST_PATHS.get((type(posterior), kind))
     return generic_log_predictive(posterior, n_classes) if path is None else path.log_predictive(posterior)
 
@@ -63,7 +63,7 @@ def generic_log_predictive(posterior: Any, n_classes: int) -> LogDensity:
 
 
 def leave_one_out(
-    posterior: Any, statistics: Any, rows: Rows, members: Membership, n_classes: int
+    posterior: Any, statistics: Any, rows: RowStatistics, members: Membership, n_classes: int
 ) -> tuple[Array, Array]:
     """Return log p(x_i | y = k, ·) of rows of the data, given all data and given all but row i itself.
 
@@ -73,7 +73,7 @@ def leave_one_out(
         Of all rows, these among them.
     statistics : Statistics
         Of all rows.
-    rows : Rows
+    rows : RowStatistics
         All, or some of them.
     members : Membership
         The class and the weight with which each row entered the posterior.
@@ -141,7 +141,7 @@ def inclusion_averaged(posterior: Any, common: Any, log_odds: Mapping[str, Array
         return sum_of_parts(parts).map(over_alternatives)
     beliefs = posterior, common, np.asarray(log_odds[""])
 
-    def of_kind(kind: type[Rows]) -> LogDensity:
+    def of_kind(kind: type[RowStatistics]) -> LogDensity:
         path = FAST_PATHS.get((type(posterior), kind))
         make = None if path is None else path.inclusion_averaged
         return generic_average(*beliefs, n_classes) if make is None else make(*beliefs)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from bayesppl.kernels.class_sums import owned_rows, spread
-from bayesppl.kernels.compiled import lane_sums as engine
+from bayesppl.kernels.numba_loops import lane_sums as engine
 from bayesppl.kernels.ranges import BLOCK_CELLS, row_blocks
 
 # Rows whose median is a pivot; classes up to which each is looked at by itself; first rows, which show most pivots

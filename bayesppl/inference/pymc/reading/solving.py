@@ -23,10 +23,10 @@ from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.inference.pymc.reading.compressed import all_rows, without
 from bayesppl.inference.pymc.reading.layout import Layout, UserColumns, layout_of
 from bayesppl.inference.pymc.reading.masked import complete, partly_known
+from bayesppl.inference.pymc.reading.part_draws import Run, draws_of, log_likelihood, sample, sample_collapsed
+from bayesppl.inference.pymc.reading.partly_exact import PartlyExact
 from bayesppl.inference.pymc.reading.parts import DrawnPart, SampledPart, SolvedPart, in_class_order
-from bayesppl.inference.pymc.reading.posterior import PartlyExact
 from bayesppl.inference.pymc.reading.recognition import read
-from bayesppl.inference.pymc.reading.sampling import Run, draws_of, log_likelihood, sample, sample_collapsed
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.fitted import Fitted

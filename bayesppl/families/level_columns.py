@@ -28,7 +28,7 @@ from bayesppl.families.bound import BoundColumns, Described, Dims, Factor, toget
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.find_levels import refuse_unseen, skip_unseen
 from bayesppl.kernels.arrays import Array
-from bayesppl.kernels.levels import Places, smallest_type
+from bayesppl.kernels.integer_levels import Places, smallest_type
 
 #: What an unseen level is: a missing cell, an error, or an outcome of each class with a probability of its own.
 Unseen = Literal["missing", "error", "learned"]

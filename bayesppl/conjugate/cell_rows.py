@@ -26,7 +26,7 @@ from scipy.special import log_expit
 
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
-from bayesppl.conjugate.rows import SingleRows, in_blocks
+from bayesppl.conjugate.row_statistics import SingleRows, in_blocks
 from bayesppl.conjugate.statistics import remainder
 from bayesppl.kernels import ranges
 from bayesppl.kernels.arrays import (

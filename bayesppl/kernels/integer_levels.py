@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesppl.kernels.class_sums import owned_rows
-from bayesppl.kernels.compiled import count_codes as engine
+from bayesppl.kernels.numba_loops import count_codes as engine
 from bayesppl.kernels.ranges import BLOCK_CELLS, row_blocks
 
 #: Whole numbers that lie further apart than this are hashed rather than counted.

@@ -10,7 +10,7 @@ from scipy.special import softmax
 from sklearn.base import clone
 
 from bayesppl.analysis.evidence import prior_depends_on_data
-from bayesppl.analysis.parameters import coord, row_names
+from bayesppl.analysis.parameter_tables import coord, row_names
 from bayesppl.analysis.scores import standard_error_of_sum
 from bayesppl.data.arguments import by_name
 from bayesppl.errors import ImproperError, UndefinedEstimateError

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesppl.analysis.calibration import drawn_rows, learn
 from bayesppl.analysis.left_out_draws import joints_of_draws
 from bayesppl.analysis.left_out_joints import density_of
-from bayesppl.analysis.parameters import tails
+from bayesppl.analysis.parameter_tables import tails
 from bayesppl.analysis.scores import log_scores
+from bayesppl.analysis.temperature import drawn_rows, learn
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ConvergenceWarning, UnlabelledWarning, warn

@@ -175,7 +175,7 @@ def parameter_summary(
     Examples
     --------
     >>> import bayesppl as bp
-    >>> from bayesppl.analysis.parameters import parameter_summary
+    >>> from bayesppl.analysis.parameter_tables import parameter_summary
     >>> clf = bp.BernoulliNB().fit([[1], [1], [0], [0]], ["a", "a", "b", "b"])
     >>> found = parameter_summary(clf.fitted_)["probability"].sel({"class": "a", "feature": "x0"})
     >>> found.round(1).to_series().to_dict()

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from bayesppl.conjugate import Conjugate
-from bayesppl.conjugate import closed_forms as of_pairs
+from bayesppl.conjugate import pair_forms as of_pairs
 from bayesppl.conjugate.membership import Membership
-from bayesppl.conjugate.rows import JointRows, Rows, RowsWithBase
+from bayesppl.conjugate.row_statistics import JointRows, RowStatistics, RowsWithBase
 from bayesppl.data.labels import one_hot
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.evaluation.contract.case import Case, lead, log_likelihood, of_rows
@@ -75,7 +75,7 @@ def check_quicker_formulas(case: Case) -> None:
         np.testing.assert_allclose(members.own(without), own, rtol=1e-8, atol=1e-8)
 
 
-def _single_kinds(posterior: Any, statistics: Any, rows: Any) -> Iterator[tuple[Any, Any, Rows]]:
+def _single_kinds(posterior: Any, statistics: Any, rows: Any) -> Iterator[tuple[Any, Any, RowStatistics]]:
     """Rows of one kind each, the belief that they update, and the statistics of all of them."""
     if isinstance(rows, JointRows):
         for name, part in rows.parts.items():

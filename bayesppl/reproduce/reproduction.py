@@ -15,7 +15,7 @@ from bayesppl.files.provenance import environment
 from bayesppl.reproduce import dake, short_texts
 from bayesppl.reproduce.claims import Claim, Inputs, Outcome, Verdict
 from bayesppl.reproduce.studies import boundaries, digits
-from bayesppl.reproduce.studies.base import markdown
+from bayesppl.reproduce.studies.study import markdown
 
 CLAIMS: tuple[Claim, ...] = (
     *dake.CLAIMS,

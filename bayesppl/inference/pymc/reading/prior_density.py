@@ -17,8 +17,8 @@ from bayesppl.conjugate import Conjugate
 from bayesppl.inference.pymc.graphs import Interpreter, evaluate
 from bayesppl.inference.pymc.reading.matches import Match, log_volume, log_volumes, match, slopes
 from bayesppl.inference.pymc.reading.naturals import Natural
+from bayesppl.inference.pymc.reading.observed import same_values
 from bayesppl.inference.pymc.reading.points import Coordinates
-from bayesppl.inference.pymc.reading.rows import same_values
 from bayesppl.kernels.arrays import Array, Theta
 
 #: Relative size of what least squares may leave unexplained of a log density.

@@ -20,7 +20,7 @@ from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.type import RandomType
 
 from bayesppl.inference.pymc.graphs import Interpreter, leaves_above, substitute
-from bayesppl.inference.pymc.reading.labels import Label
+from bayesppl.inference.pymc.reading.label import Label
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.posterior import CHUNK_CELLS
 
