@@ -268,7 +268,7 @@ def _pick(rows: FileRows, mask: Array) -> FileRows:
 def check_support(rows: FileRows, classifier: DeclaredClassifier) -> None:
     """Refuse cells that the family of the classifier cannot hold."""
     table = as_table(rows.X)
-    family = classifier.declare_family()
+    family = classifier.declaration.family
     try:
         family.bind(table, tuple(encode_labels(rows.y)[0].tolist())).bound.encode(table)
     except ValueError as error:

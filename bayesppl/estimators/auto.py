@@ -130,7 +130,7 @@ class AutoClassifier(StackAnswers):
                 for name in counted(list(given), "fitting the candidates")
             ]
             facts = (f"{len(rows)} rows, {len(rows.table.names)} columns, {len(rows.classes)} classes",)
-        return self.adopt(combine(found, rows, columns, facts, self.random_state))
+        return self._adopt(combine(found, rows, columns, facts, self.random_state))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -143,7 +143,7 @@ class AutoClassifier(StackAnswers):
         return {
             m.name: m.classifier
             if isinstance(m, Guest)
-            else GenerativeClassifier(m.fitted.model.family, class_weights=self.class_weights).adopt(
+            else GenerativeClassifier(m.fitted.model.family, class_weights=self.class_weights)._adopt(
                 replace(m.fitted, calibration=None)
             )
             for m in self.stack_.members

@@ -73,9 +73,9 @@ def fit_batches[T: DeclaredClassifier](
         n_rows += len(y)
     if learned is None:
         raise ValueError("batches is empty; give at least one (X, y)")
-    fitted = clf.infer(learned)
+    fitted = clf._infer(learned)
     _ = fitted.posterior  # refused before anything changes, if it is improper
-    return clf.adopt(fitted)
+    return clf._adopt(fitted)
 
 
 def fit_parquet[T: DeclaredClassifier](
@@ -128,9 +128,9 @@ def fit_lazy[T: DeclaredClassifier](clf: T, X: Any, y: Any, sample_weight: Any =
         sums = [dask.delayed(_add)(sums[i : i + _FAN_IN]) for i in range(0, len(sums), _FAN_IN)]
     with _rows_of_the_table(of_parts, parts):
         total = sums[0].compute()
-    fitted = clf.infer(replace(learned, statistics=total))
+    fitted = clf._infer(replace(learned, statistics=total))
     _ = fitted.posterior  # refused before anything changes, if it is improper
-    return clf.adopt(fitted)
+    return clf._adopt(fitted)
 
 
 @contextmanager

@@ -55,16 +55,16 @@ class DeclaredClassifier(BayesClassifier, ABC):
     label_noise: Any = None
 
     #: What refuses parameters that no fit to these columns and classes has.
-    checks: ClassVar[tuple[Callable[[Any, Learned], None], ...]] = ()
+    _checks: ClassVar[tuple[Callable[[Any, Learned], None], ...]] = ()
 
     @abstractmethod
-    def declare_family(self) -> Family:
+    def _declare_family(self) -> Family:
         """The family, not yet bound to columns."""
 
     @property
     def declaration(self) -> Declaration:
         """The family and the class weights, not yet bound to columns and classes."""
-        return Declaration(self.declare_family(), self.class_weights)
+        return Declaration(self._declare_family(), self.class_weights)
 
     @property
     def missing_labels(self) -> Unlabelled:
@@ -84,7 +84,7 @@ class DeclaredClassifier(BayesClassifier, ABC):
         real("unlabelled_weight", self.unlabelled_weight, requirement, lambda weight: weight > 0)
         return float(self.unlabelled_weight)
 
-    def infer(self, learned: Learned, rows: Rows | None = None) -> Fitted:
+    def _infer(self, learned: Learned, rows: Rows | None = None) -> Fitted:
         """Infer the posterior of what was learned, as a fitted value; the estimator stays as it is.
 
         Parameters
@@ -102,7 +102,7 @@ class DeclaredClassifier(BayesClassifier, ABC):
         check_rule(self.rule)
         check_option(self.calibration)
         check_n_jobs(self.n_jobs)
-        for check in self.checks:
+        for check in self._checks:
             check(self, learned)
         if self.calibration is not None and rows is None:
             raise ValueError(
@@ -190,7 +190,7 @@ class DeclaredClassifier(BayesClassifier, ABC):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        family = self.declare_family()
+        family = self._declare_family()
         tags.input_tags.sparse = family.allows_sparse
         tags.input_tags.allow_nan = family.missing == "fitted"
         # scikit-learn has no word for counts; what it calls categorical are whole numbers from zero

@@ -50,14 +50,14 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     _: KW_ONLY
     n_components: int | None = None
 
-    checks = (_check_axes,)
+    _checks = (_check_axes,)
     _finish = KEEP_FLOAT32
 
     decision_function = ask(discriminant.decision_function)
     mahalanobis = ask(discriminant.mahalanobis)
     quadratic = ask(discriminant.quadratic)
 
-    def declare_family(self) -> Family:
+    def _declare_family(self) -> Family:
         return Gaussian("tied", self.prior)
 
     def transform(self, X: Any) -> Array:
@@ -118,7 +118,7 @@ class QuadraticDiscriminantAnalysis(Learner):
     mahalanobis = ask(discriminant.mahalanobis)
     quadratic = ask(discriminant.quadratic)
 
-    def declare_family(self) -> Family:
+    def _declare_family(self) -> Family:
         return Gaussian("full", self.prior)
 
 
@@ -161,7 +161,7 @@ class LocationModel(Learner):
     integers: Integers | None = None
     categories: Any = None
 
-    def declare_family(self) -> Family:
+    def _declare_family(self) -> Family:
         return ConditionalGaussian(
             self.covariance,
             self.table,

@@ -84,7 +84,7 @@ class GenerativeClassifier(Learner):
 
     family: Family
 
-    def declare_family(self) -> Family:
+    def _declare_family(self) -> Family:
         if not isinstance(self.family, Family):
             raise TypeError(f"family must be a family, such as bayesppl.Gaussian('diag'), found {self.family!r}")
         return self.family

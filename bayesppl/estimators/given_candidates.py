@@ -90,7 +90,7 @@ def fit_and_leave_out(name: str, recoding: AnyRecoding, clf: Learner, rows: Rows
     """Fit an estimator of ours to recoded rows, and predict each of them from the others."""
     seen = recoding.grow(rows.table, rows.codes, rows.weights) if isinstance(recoding, Leaves) else None
     recoded = replace(rows, table=recoding.transform(rows.table))
-    fitted = replace(clf.infer(start(clf, recoded), recoded), rows=None)
+    fitted = replace(clf._infer(start(clf, recoded), recoded), rows=None)
     if seen is None:
         return leave_out(name, recoding, fitted, recoded)
     cells = np.where(seen, np.nan, recoded.table.numeric())

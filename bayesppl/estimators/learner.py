@@ -87,7 +87,7 @@ class Learner(DeclaredClassifier, ABC):
         check_rule(self.rule)  # before the sampler runs, not after
         check_option(self.calibration)
         rows = with_gaps_apart(self, self._rows(X, y, sample_weight, annotations))
-        return self.adopt(self.infer(start(self, rows), rows.snapshot()))
+        return self._adopt(self._infer(start(self, rows), rows.snapshot()))
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, annotations: Any) -> Rows:
         """The rows of a fit, with all that is known of their classes."""
@@ -160,7 +160,7 @@ class Learner(DeclaredClassifier, ABC):
         """
         if self.__sklearn_is_fitted__():
             learned = self.fitted_.learned if classes is None else self.fitted_.learned.widened(classes)
-            return self.adopt(self.infer(learned.plus(X, y, sample_weight, n_jobs=self.n_jobs)))
+            return self._adopt(self._infer(learned.plus(X, y, sample_weight, n_jobs=self.n_jobs)))
         declared = self.classes if classes is None else classes
         if declared is None:
             raise ValueError(
@@ -168,7 +168,7 @@ class Learner(DeclaredClassifier, ABC):
                 "one lacks"
             )
         rows = read_first(X, y, sample_weight, declared, self.missing_labels)
-        return self.adopt(self.infer(start(self, rows).tracking(rows)))
+        return self._adopt(self._infer(start(self, rows).tracking(rows)))
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Remove rows that were learned before, exactly.
@@ -213,14 +213,14 @@ class Learner(DeclaredClassifier, ABC):
         removal = Removal(
             len(rows), float(rows.weights.sum()), described(learned.model, rows.counted())["data_hash"]
         )
-        found = self.infer(replace(left, removals=(*learned.removals, removal)))
+        found = self._infer(replace(left, removals=(*learned.removals, removal)))
         if learned.removals[-1:] == (removal,):
             warn(
                 "the last call of forget took away rows equal to these: if they were learned only once, they are "
                 "subtracted twice now; partial_fit undoes this call",
                 UserWarning,
             )
-        return self.adopt(found)
+        return self._adopt(found)
 
     certificate = ask(certificate)
 
@@ -261,7 +261,7 @@ class Learner(DeclaredClassifier, ABC):
         others = others.with_classes(mine.classes)
         if not same(mine.model, others.model):
             raise ValueError(f"cannot merge fits of different models: {difference(mine, others)}")
-        return self.adopt(self.infer(mine.merged(others)))
+        return self._adopt(self._infer(mine.merged(others)))
 
     def __add__(self, other: Self) -> Self:
         return copy(self).merge(other)
@@ -297,7 +297,7 @@ class Learner(DeclaredClassifier, ABC):
             "be above 0 and at most 1 (1 keeps all, 0.5 counts half)",
             lambda factor: 0 < factor <= 1,
         )
-        return self.adopt(self.infer(learned.discounted(factor)))
+        return self._adopt(self._infer(learned.discounted(factor)))
 
     def tune_prior(
         self, names: Sequence[str] | None = None, objective: Objective = "evidence", max_steps: int = 100
@@ -328,7 +328,7 @@ class Learner(DeclaredClassifier, ABC):
         """
         chosen = None if names is None else tuple(names)
         other = clone(self).set_params(tuning=Tuning(objective, chosen, max_steps))
-        return cast(Self, other.adopt(other.infer(self.fitted_.learned, training_rows(self.fitted_))))
+        return cast(Self, other._adopt(other._infer(self.fitted_.learned, training_rows(self.fitted_))))
 
     @property
     def _determined(self) -> Learned:

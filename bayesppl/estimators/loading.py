@@ -101,7 +101,7 @@ def load(path: str | os.PathLike[str], model: pm.Model | None = None) -> Any:
             parameters["candidates"] = {name: ESTIMATORS[kind](**inner) for name, (kind, inner) in given}
         clf = ESTIMATORS[estimator](**parameters)
         if not isinstance(found, KeptDraws):
-            return clf.adopt(found)
+            return clf._adopt(found)
     except (KeyError, TypeError, ValueError) as error:
         raise cannot_build(path, error) from error
-    return clf.with_draws(found, model)
+    return clf._with_draws(found, model)

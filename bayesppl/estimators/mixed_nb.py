@@ -77,7 +77,7 @@ class MixedNB(Learner):
         """The blocks of the fit: name → (columns, family)."""
         return dict(cast(Product, self.fitted_.model.family).blocks or {})
 
-    def declare_family(self) -> Family:
+    def _declare_family(self) -> Family:
         return Product(self.blocks, self.integers, self.columns)
 
 
@@ -124,7 +124,7 @@ class TreeNB(Learner):
     edge_probabilities = ask(edge_probabilities)
     sample_trees = ask(sample_trees)
 
-    def declare_family(self) -> Family:
+    def _declare_family(self) -> Family:
         one_of("numbers", self.numbers, ("bins", "gaussian"))
         if self.numbers == "bins":
             return AveragedTree(self.tree, self.prior, self.bins, self.levels, self.unseen)

@@ -68,9 +68,9 @@ class CategoricalNB(Learner):
     levels: Levels | None = None
     unseen: Unseen = "missing"
 
-    checks = (_warn_of_measurements,)
+    _checks = (_warn_of_measurements,)
 
-    def declare_family(self) -> Family:
+    def _declare_family(self) -> Family:
         return Categorical(self.probability, self.levels, self.unseen)
 
     @property
@@ -111,7 +111,7 @@ class JointCategoricalNB(Learner):
     levels: Levels | None = None
     unseen: Unseen = "missing"
 
-    def declare_family(self) -> Family:
+    def _declare_family(self) -> Family:
         return JointCategorical(self.probability, self.levels, self.unseen)
 
 
@@ -136,7 +136,7 @@ class MultinomialNB(Learner):
 
     probability: Dirichlet = Dirichlet(1.0)
 
-    def declare_family(self) -> Family:
+    def _declare_family(self) -> Family:
         return Multinomial(self.probability)
 
     @property
@@ -167,7 +167,7 @@ class DirichletMultinomialNB(Learner):
     probability: str | Dirichlet = "overall"
     concentration: float = 60.0
 
-    def declare_family(self) -> Family:
+    def _declare_family(self) -> Family:
         return DirichletMultinomial(self.probability, self.concentration)
 
 
@@ -193,7 +193,7 @@ class GaussianNB(Learner):
 
     _finish = KEEP_FLOAT32
 
-    def declare_family(self) -> Family:
+    def _declare_family(self) -> Family:
         return Gaussian("diag", self.prior)
 
 
@@ -217,7 +217,7 @@ class BernoulliNB(Learner):
 
     probability: Beta = Beta(1.0, 1.0)
 
-    def declare_family(self) -> Family:
+    def _declare_family(self) -> Family:
         return Bernoulli(self.probability)
 
     @property
@@ -249,7 +249,7 @@ class BinomialNB(Learner):
     trials: int | Sequence[int] | Mapping[Hashable, int] | str
     probability: Beta = Beta(1.0, 1.0)
 
-    def declare_family(self) -> Family:
+    def _declare_family(self) -> Family:
         return Binomial(self.trials, probability=self.probability)
 
 
@@ -276,7 +276,7 @@ class PoissonNB(Learner):
     rate: str | Gamma = "overall"
     exposure: str | None = None
 
-    def declare_family(self) -> Family:
+    def _declare_family(self) -> Family:
         return Poisson(self.rate, self.exposure)
 
 

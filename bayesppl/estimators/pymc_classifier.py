@@ -156,11 +156,11 @@ class PyMCClassifier(BayesClassifier):
             own = self.get_params(deep=False)
             write(found, type(self).__name__, {name: own[name] for name in own if name != "build"}, path)
 
-    def with_draws(self, kept: KeptDraws, model: pm.Model) -> Self:
+    def _with_draws(self, kept: KeptDraws, model: pm.Model) -> Self:
         """Hold draws that a file kept of this model; see :func:`bayesppl.load`."""
         from bayesppl.inference.pymc.reading.keeping import with_model
 
-        return self.adopt(with_model(kept, model, self._settings))
+        return self._adopt(with_model(kept, model, self._settings))
 
     def tune_prior(self, *_: Any, **__: Any) -> NoReturn:
         """Refused: the prior is the model's."""
@@ -193,7 +193,7 @@ class PyMCClassifier(BayesClassifier):
         if self.calibration is not None:
             assert found.rows is not None
             found = calibrated(found, found.rows, self.calibration)
-        return self.adopt(found)
+        return self._adopt(found)
 
     @property
     def _settings(self) -> Inference:

@@ -40,7 +40,7 @@ class Shell[F: Fitted | Stack](ClassifierMixin, BaseEstimator, ABC):
     @abstractmethod
     def predict(self, X: Any) -> Any: ...
 
-    def adopt(self, found: F) -> Self:
+    def _adopt(self, found: F) -> Self:
         """Hold this value from now on."""
         self._fitted = found
         return self

@@ -388,7 +388,7 @@ def _with_draws(family, X):
     report = DrawsReport({"inference": "nuts"}, {}, Diagnosis({}, []), hyper_dims)
     clf = bp.GenerativeClassifier(family, inference="nuts")
     learned = Learned(Columns(_table(X).names, True, "the model"), np.array(["a", "b"]), model, statistics)
-    return clf.adopt(Fitted(learned, Sampled(model, statistics, prior, samples, report), "predictive"))
+    return clf._adopt(Fitted(learned, Sampled(model, statistics, prior, samples, report), "predictive"))
 
 
 STORED = {

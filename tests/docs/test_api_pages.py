@@ -95,7 +95,7 @@ def exists(name: str) -> bool:
 NOT_GROUPED = {
     *("class_count_", "classes_", "fitted_", "n_features_in_", "posterior_"),
     *("get_metadata_routing", "get_params"),
-    *("adopt", "checks", "columns_read", "declaration", "declare_family", "infer", "levels_of_columns"),
+    *("columns_read", "declaration", "levels_of_columns"),
 }
 
 

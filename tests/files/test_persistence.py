@@ -113,7 +113,7 @@ def test_draws_of_a_sampled_posterior_come_back(path: Path) -> None:
         {"inference": "nuts", "draws": 50}, {"diverging": np.zeros((2, 50), bool)}, diagnose(draws, {}), {}
     )
     sampled = Sampled(exact.model, exact.statistics, exact.prior, draws, report)
-    clf.adopt(dataclasses.replace(clf.fitted_, inferred=sampled))
+    clf._adopt(dataclasses.replace(clf.fitted_, inferred=sampled))
     clf.set_params(inference=bp.NUTS(draws=50, chains=2, options={"adaptation": "low_rank"}))
     loaded = saved(clf, path)
     assert loaded.posterior_.record == clf.posterior_.record

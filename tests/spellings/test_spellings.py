@@ -155,7 +155,7 @@ def _fitted(model, names=None) -> bp.PyMCClassifier:
         fit = fit_model(
             model, "y", bp.NUTS(), "predictive", classes=None if names is None else np.array(names), draws=draws
         )
-        return bp.PyMCClassifier().adopt(fit)
+        return bp.PyMCClassifier()._adopt(fit)
 
 
 def _log_joint(case: Spelling, new, theta, n_classes):
