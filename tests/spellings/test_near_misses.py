@@ -1,5 +1,7 @@
 """Models that are nearly of known covariance, or nearly share parameters, are not called exact."""
 
+from functools import partial
+
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
@@ -99,6 +101,31 @@ def a_shared_mean_whose_scale_is_no_root_of_the_variance(y):
     pm.Normal("x", mu[ALIKE][y], pt.sqrt(v)[ALIKE][y], observed=REAL)
 
 
+def _wide(prior):
+    """Priors that are alike within a few units of the rows, and hundreds of units wide."""
+
+    def declare(y):
+        pm.Normal("x", prior("mu", shape=(K, D))[y], 400.0, observed=1000.0 * REAL)
+
+    return declare
+
+
+def _of_a_heavy_tail(name, **shape):
+    return pm.StudentT(name, nu=3.0, mu=0.0, sigma=300.0, **shape)
+
+
+def _of_two_peaks(name, **shape):
+    return pm.NormalMixture(name, [0.5, 0.5], [0.0, 2000.0], 1000.0, **shape)
+
+
+WIDE = [
+    partial(pm.Logistic, mu=0.0, s=1e4),
+    *(partial(pm.Cauchy, alpha=0.0, beta=beta) for beta in (300.0, 1e5)),
+    _of_a_heavy_tail,
+    _of_two_peaks,
+]
+
+
 NEAR_MISSES = [
     covariance_of_a_learned_scale,
     covariance_that_follows_the_means,
@@ -128,6 +155,16 @@ def _solution(declare):
 @pytest.mark.parametrize("declare", NEAR_MISSES, ids=lambda declare: declare.__name__)
 def test_a_near_miss_is_not_exact(declare):
     assert _solution(declare) != "exact"
+
+
+@pytest.mark.parametrize("prior", WIDE)
+def test_a_prior_that_is_many_units_wide_is_told_from_a_normal_one(prior):
+    assert _solution(_wide(prior)) == "compressed"
+
+
+@pytest.mark.parametrize("sigma", [1e-3, 1.0, 300.0, 1e5])
+def test_a_normal_prior_of_any_width_is_exact(sigma):
+    assert _solution(_wide(partial(pm.Normal, mu=0.0, sigma=sigma))) == "exact"
 
 
 def _scaled(rng, y):

@@ -132,14 +132,25 @@ class Coordinates:
         own = [self.model.rvs_to_values[variable] for variable in self.free]
         return substitute(graphs, {**dict(zip(own, self.values, strict=True)), **in_64_bits(graphs)})
 
-    def draw(self, size: int, rng: np.random.Generator, spread: float = 0.7) -> list[Array]:
-        """Random points about the start: arrays (size, ...)."""
+    def draw(self, size: int, rng: np.random.Generator, spread: float = 0.7, stretch: float = 1.0) -> list[Array]:
+        """Random points about the start, so many times further in variables that no transform stretches.
+
+        Returns
+        -------
+        list of arrays (size, ...)
+        """
+        reach = [spread if transform else spread * stretch for transform in self.transforms]
         return [
-            values + spread * rng.uniform(-1, 1, (size, *values.shape))
+            values + reach[place] * rng.uniform(-1, 1, (size, *values.shape))
             if place in self.moving
             else np.broadcast_to(values, (size, *values.shape))
             for place, values in enumerate(self.start)
         ]
+
+    @property
+    def transforms(self) -> list[Any]:
+        """From the free variables to their coordinates; None where these are the variable itself."""
+        return [self.model.rvs_to_transforms[variable] for variable in self.free]
 
     def evaluate(self, graphs: Sequence[Any], points: Sequence[Array]) -> list[Array]:
         """Values of graphs of the unconstrained variables at points: arrays (size, ...)."""

@@ -36,6 +36,11 @@ POINTS = 7
 #: Distances in unconstrained coordinates, and the tolerance there: far out, exponentials cost digits.
 SPREADS = {0.3: TOLERANCE, 1.0: TOLERANCE, 3.0: 1e-8, 6.0: 1e-7}
 
+#: How many times further variables are taken that are their own coordinates, in whatever unit the rows have: a
+#: prior that is many units wide looks like any other one within a few. The square of it times ``LEAST_SQUARES``
+#: is what rounding leaves open there of hyperparameters that were found nearby.
+STRETCHES, LEAST_SQUARES = (1e1, 1e2, 1e3, 1e4, 1e5, 1e6), 1e-14
+
 #: Largest condition number of matrices whose densities are compared.
 CONDITION = 1e6
 
@@ -44,24 +49,26 @@ def prior_differs(
     density: PriorDensity, natural: Natural, belief: Conjugate, rng: np.random.Generator
 ) -> str | None:
     """Why a prior is not this belief, or None where they differ by a constant."""
-    constant = None
-    for spread, tolerance in SPREADS.items():
-        theta, terms = density.evaluate(density.coordinates.draw(POINTS, rng, spread))
-        precise = _is_precise(natural, theta)
-        if not precise.any() and constant is not None:
-            continue
-        theta = {name: values[precise] for name, values in theta.items()}
-        theirs = np.sum([term.reshape(POINTS, -1).sum(1) for term in terms], axis=0)[precise]
-        ours = belief.log_prob(natural.for_family(theta))
-        gap = theirs - ours
-        if constant is None:
-            if len(gap) < POINTS:
-                return "its matrices are too close to singular ones to compare densities"
-            constant = gap[0]
-        scale = np.maximum(1.0, np.abs(ours))
-        if not (np.abs(gap - constant) <= tolerance * scale).all():
-            return f"its prior density differs from that of {type(belief).__name__}"
+    coordinates, constant = density.coordinates, None
+    for spread, stretch, tolerance in _distances(coordinates):
+        for theta, theirs in _evaluated(density, coordinates.draw(POINTS, rng, spread, stretch), volumes=True):
+            ours = _log_prob(belief, natural, theta)
+            compared = _is_precise(natural, theta) & np.isfinite(ours)
+            if constant is None:
+                if not compared.all():
+                    return "its matrices are too close to singular ones to compare densities"
+                constant = theirs[0] - ours[0]
+            gap = np.abs(theirs - ours - constant)[compared]
+            if not (gap <= tolerance * np.maximum(1.0, np.abs(ours[compared]))).all():
+                return f"its prior density differs from that of {type(belief).__name__}"
     return falls_short(density, natural, belief, rng)
+
+
+def _distances(coordinates: Coordinates) -> Iterator[tuple[float, float, float]]:
+    """How far points are from the start, how many times as far without a transform, and the tolerance there."""
+    yield from ((spread, 1.0, tolerance) for spread, tolerance in SPREADS.items())
+    if any(coordinates.transforms[place] is None for place in coordinates.moving):
+        yield from ((1.0, stretch, TOLERANCE + LEAST_SQUARES * stretch**2) for stretch in STRETCHES)
 
 
 def _is_precise(natural: Natural, theta: Theta) -> Array:
@@ -170,8 +177,7 @@ def falls_short(
     """What a prior does not cover, in words; None where it covers all that ``belief`` does."""
     coordinates = density.coordinates
     for place in coordinates.moving:
-        variable = coordinates.free[place]
-        transform = coordinates.model.rvs_to_transforms[variable]
+        variable, transform = coordinates.free[place], coordinates.transforms[place]
         whole = isinstance(variable.owner.op, DirichletRV | WishartRV)
         if transform is not None and not isinstance(transform, _ENTRYWISE) and not whole:
             return f"{variable.name!r} is confined by the transform {type(transform).__name__}"
@@ -189,16 +195,18 @@ def falls_short(
     return None
 
 
-def _evaluated(density: PriorDensity, points: Sequence[Array]) -> Iterator[tuple[Theta, Array]]:
+def _evaluated(
+    density: PriorDensity, points: Sequence[Array], *, volumes: bool = False
+) -> Iterator[tuple[Theta, Array]]:
     """Parameters at points, and the log density there; without points that are too far out for matrices."""
     try:
         with np.errstate(all="ignore"):
-            theta, terms = density.evaluate(points, volumes=False)
+            theta, terms = density.evaluate(points, volumes=volumes)
             found = theta, np.sum([term.reshape(len(term), -1).sum(1) for term in terms], axis=0)
     except np.linalg.LinAlgError:
         middle = len(points[0]) // 2
         for half in (slice(middle), slice(middle, None)) if middle else ():
-            yield from _evaluated(density, [values[half] for values in points])
+            yield from _evaluated(density, [values[half] for values in points], volumes=volumes)
         return
     yield found
 
@@ -232,14 +240,13 @@ def _at(theta: Theta, points: Any) -> Theta:
 
 def _ends(coordinates: Coordinates, rng: np.random.Generator) -> list[list[Array]]:
     """Points at the ends of all variables, and of some of them."""
-    transforms_of = [coordinates.model.rvs_to_transforms[variable] for variable in coordinates.free]
     found = []
     for share in SHARES:
         for moved in range(SUBSETS):
             points = coordinates.draw(ENDS, rng)
             for place in coordinates.moving:
                 if not moved or rng.random() < 0.5:
-                    reach = FURTHER if transforms_of[place] is None else FAR
+                    reach = FURTHER if coordinates.transforms[place] is None else FAR
                     # every entry as often up as down: by chance some entry of many would never go one way
                     both = np.arange(ENDS).reshape(-1, *[1] * (points[place].ndim - 1)) % 2 * 2.0 - 1.0
                     signs = rng.permuted(np.broadcast_to(both, points[place].shape), axis=0)
