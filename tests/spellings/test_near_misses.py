@@ -59,6 +59,18 @@ def means_under_a_potential(y):
     _vectors(mu, KNOWN, y)
 
 
+def means_that_keep_out_of_a_gap(y):
+    mu = _means()
+    pm.Potential("gap", pt.switch((mu[0, 0] > 1.35) & (mu[0, 0] < 1.45), -np.inf, 0.0))
+    _vectors(mu, KNOWN, y)
+
+
+def means_that_are_bent_within_a_gap(y):
+    mu = _means()
+    pm.Potential("bump", pt.maximum(0.0, 9.0 - 200.0 * pt.abs(mu[0, 0] - 1.4)))
+    _vectors(mu, KNOWN, y)
+
+
 def a_rate_of_two_columns_scaled_in_one(y):
     rate = pm.Gamma("rate", 2.0, 0.5, shape=K)
     pm.Poisson("x", rate[y][:, None] * np.array([1.0, 1.0 + 1e-8]), observed=COUNTS)
@@ -134,6 +146,8 @@ NEAR_MISSES = [
     means_that_follow_another_class,
     means_that_are_bent,
     means_under_a_potential,
+    means_that_keep_out_of_a_gap,
+    means_that_are_bent_within_a_gap,
     a_rate_of_two_columns_scaled_in_one,
     a_rate_of_two_classes_scaled_in_one,
     a_rate_of_two_classes_with_an_offset_in_one,

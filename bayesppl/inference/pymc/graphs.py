@@ -15,7 +15,8 @@ from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant
 from pytensor.graph.replace import vectorize_graph
 from pytensor.graph.traversal import toposort
-from pytensor.scalar import Second
+from pytensor.scalar import Abs, ScalarMaximum, ScalarMinimum, Second, Sign, Switch
+from pytensor.scalar.basic import Clip, LogicalComparison
 from pytensor.tensor.basic import Alloc
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.math import Dot
@@ -41,6 +42,23 @@ def nodes_above(outputs: Iterable[Any], stop: Iterable[Any] = ()) -> list[Any]:
         found.append(node)
         pending += [variable for variable in node.inputs if variable not in blocked]
     return found
+
+
+#: Operations that put a function together of several: none of these shows where another takes over.
+_OF_PIECES = (Abs, Clip, LogicalComparison, ScalarMaximum, ScalarMinimum, Sign, Switch)
+
+
+def has_pieces(outputs: Iterable[Any], inputs: Iterable[Any]) -> bool:
+    """Whether graphs are functions of the inputs that are put together of pieces, and not analytic."""
+    outputs, inputs = list(outputs), set(inputs)
+    moved = set(inputs)
+    for node in toposort(outputs, blockers=inputs):
+        if moved.isdisjoint(node.inputs):
+            continue
+        if isinstance(getattr(node.op, "scalar_op", None), _OF_PIECES):
+            return True
+        moved.update(node.outputs)
+    return False
 
 
 def leaves_above(outputs: Sequence[Any], stop: Iterable[Any] = ()) -> list[Any]:

@@ -14,7 +14,7 @@ import numpy as np
 import pytensor.tensor as pt
 
 from bayesppl.conjugate import Conjugate
-from bayesppl.inference.pymc.graphs import Interpreter, evaluate
+from bayesppl.inference.pymc.graphs import Interpreter, evaluate, has_pieces
 from bayesppl.inference.pymc.reading.matches import Match, log_volume, log_volumes, match, slopes
 from bayesppl.inference.pymc.reading.naturals import Natural
 from bayesppl.inference.pymc.reading.observed import same_values
@@ -172,6 +172,8 @@ def as_density(
     coordinates: Coordinates, natural: Natural, theta: Mapping[str, Any], rng: np.random.Generator
 ) -> PriorDensity | str:
     """The prior as a density of the parameters, or the reason why it is none."""
+    if has_pieces(coordinates.potentials, coordinates.free):
+        return "a potential compares its parameters, so that it may be another function where nobody looks"
     found = match(coordinates, theta, natural.events, rng)
     entrywise = {place for m in found or () if m.relation == "entrywise" for place in m.places}
     constrained = coordinates.log_prior(jacobian=found is None)
