@@ -92,12 +92,17 @@ def opened(path: Path, encoding: str) -> Iterator[IO[str]]:
     import gzip
     import lzma
     import zipfile
+    import zlib
 
     openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
     try:
         if path.suffix.lower() == ".zip":
             archive = zipfile.ZipFile(path)
-            raw = archive.open(archive.namelist()[0])
+            # macOS adds files of its own beside those that were packed
+            inside = [name for name in archive.namelist() if name[-1] != "/" and not name.startswith("__MACOSX/")]
+            if len(inside) != 1:
+                raise ValueError(f"{str(path)!r} holds {len(inside)} files; pack one text file, or unpack them")
+            raw = archive.open(inside[0])
         else:
             raw = openers.get(path.suffix.lower(), open)(path, "rb")
         # a mark of the order of bytes is no part of the first name
@@ -112,9 +117,12 @@ def opened(path: Path, encoding: str) -> Iterator[IO[str]]:
         raise ValueError(
             f"{str(path)!r} is not text in {encoding} ({found}); pass --encoding, for example latin-1 or utf-16"
         ) from None
-    except (gzip.BadGzipFile, zipfile.BadZipFile, lzma.LZMAError) as error:
+    except (EOFError, OSError, RuntimeError, zlib.error, zipfile.BadZipFile, lzma.LZMAError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the disk, not what the file holds
         raise ValueError(
-            f"{str(path)!r} is not compressed as its name says ({error}); rename it, or compress it again"
+            f"{str(path)!r} is not compressed as its name says, or it is truncated or damaged ({error}); rename "
+            "it, or compress or copy it again"
         ) from None
 
 

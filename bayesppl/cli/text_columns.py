@@ -37,7 +37,7 @@ _GAPS = (
 #: Texts that are truth values.
 TRUTHS = ("True", "TRUE", "true", "False", "FALSE", "false")
 
-# Encodings that DuckDB reads by itself; text in others is copied.
+# Encodings that DuckDB reads by itself; text in others, or compressed, is copied.
 _ENCODINGS = {"utf-8": "utf-8", "iso8859-1": "latin-1"}
 
 # From here on whole numbers do not fit into an integer of 64 bits, and are text.
@@ -97,7 +97,7 @@ class TextColumns:
                 shutil.copyfileobj(sys.stdin.buffer, copy)
         self._names, n_blank, has_row_names = read_header(source, dialect)
         encoding = _ENCODINGS.get(codecs.lookup(dialect.encoding).name)
-        if encoding is None or source.suffix.lower() in COMPRESSED[1:]:
+        if encoding is None or source.suffix.lower() in COMPRESSED:  # DuckDB does not check what gzip holds
             encoding, plain = "utf-8", folder / "plain.csv"
             with opened(source, dialect.encoding) as text, plain.open("w", encoding=encoding, newline="") as copy:
                 shutil.copyfileobj(text, copy)

@@ -121,7 +121,7 @@ def test_files_and_targets_that_are_none_are_named(run, tmp_path):
     folder.mkdir()
     one.write_text("x,y\n1,u\n2,u\n")
     for path, message in (
-        (plain, "plain.csv.gz' is not compressed as its name says (Not a gzipped file (b'x,')); rename it"),
+        (plain, "plain.csv.gz' is not compressed as its name says, or it is truncated or damaged (Not a gzipped"),
         (folder, "folder.csv' holds no .parquet file"),
         (one, "the target column 'y' holds one class only, 'u'"),
         (tmp_path / "no  such.csv", "no  such.csv'"),
