@@ -7,6 +7,7 @@ ends in one line on standard error and exit status 2.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -18,7 +19,7 @@ from bayesppl.cli.fit import fit, summary, verify
 from bayesppl.cli.models import undeclared
 from bayesppl.cli.predict import predict
 from bayesppl.cli.reproduce import reproduce
-from bayesppl.cli.terminal import say
+from bayesppl.cli.terminal import say, warn
 from bayesppl.errors import RowError, UndeclaredIntegersError
 from bayesppl.files import running
 
@@ -52,7 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit: 0 when done, 2 when something was refused, 130 when interrupted."""
     typed = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        with running(typed):
+        with running(typed), warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_: warn([str(message)])
             cli.main(args=typed, prog_name="bayesppl", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()

@@ -126,3 +126,14 @@ def test_known_levels_are_no_gaps_of_their_own_column(tmp_path: Any) -> None:
     frame = DataFile(tmp_path / "t.csv", Dialect(), known={"a": ["", "x"], "b": ["NA", "y"]}).read_all()
     assert frame[["a", "b"]].values.tolist() == [["", "NA"], ["x", "y"]]
     assert frame["c"].isna().all()
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_are_lines_without_code(run: Any, tmp_path: Any, frame: pd.DataFrame) -> None:
+    X = frame[["size", "garage"]]
+    bp.MixedNB().fit(X, frame["kind"]).save(tmp_path / "m.nc")
+    X.head(3).assign(garage="built-in").to_csv(tmp_path / "new.csv", index=False)
+    status, _, err = run("predict", tmp_path / "m.nc", tmp_path / "new.csv")
+    assert status == 0
+    (line,) = err.splitlines()
+    assert line.startswith("bayesppl: warning: column 'garage' holds 'built-in', a level that did not occur in")
