@@ -190,14 +190,20 @@ def _features(
     names: Sequence[str], keep: Sequence[str], drop: Sequence[str], data: Path, classifier: Any
 ) -> list[str]:
     """Choose the columns of a file that a model is given."""
-    from bayesppl.data.names import listed
+    from bayesppl.data.names import listed, meant
 
     for name in (*keep, *drop):
         if name not in names:
             raise ValueError(f"there is no column {name!r} in {str(data)!r}; its columns are {listed(names)}")
     known = classifier.feature_names_in_.tolist()
     features = [name for name in names if name not in drop and (name in known or name not in keep)]
+    read = classifier.columns_read()
     surplus = [name for name in features if name not in known]
+    for name in (name for name in known if name in read and name not in features):
+        raise ValueError(
+            f"the model needs column {name!r}, which is not among those of {str(data)!r}{meant(name, surplus)}; "
+            f"there are {listed(features)}. Rename a column, or add one of empty cells"
+        )
     if surplus:
         drops, keeps = (
             " ".join(f"{option} {shlex.quote(name)}" for name in surplus) for option in ("--drop", "--keep")

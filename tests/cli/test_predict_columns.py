@@ -137,3 +137,14 @@ def test_warnings_are_lines_without_code(run: Any, tmp_path: Any, frame: pd.Data
     assert status == 0
     (line,) = err.splitlines()
     assert line.startswith("bayesppl: warning: column 'garage' holds 'built-in', a level that did not occur in")
+
+
+def test_a_column_that_is_not_there_is_named_before_those_that_are(
+    run: Any, tmp_path: Any, frame: pd.DataFrame
+) -> None:
+    bp.MixedNB().fit(frame[["size", "garage"]], frame["kind"]).save(tmp_path / "m.nc")
+    frame.rename(columns={"size": "Size"}).to_csv(tmp_path / "new.csv", index=False)
+    status, _, err = run("predict", tmp_path / "m.nc", tmp_path / "new.csv")
+    assert status == 2
+    assert "the model needs column 'size', which is not among those of" in err
+    assert "(did you mean 'Size'?); there are 'Size', 'garage', 'veil', 'kind'. Rename a column" in err
