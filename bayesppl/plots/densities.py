@@ -35,7 +35,7 @@ _MOST_BINS, _FEW = 30, 4
 _FAINT, _HIGHEST = 0.2, 0.95
 
 # Panels and their contents in the picture of all columns.
-_PANELS_PER_ROW, _POINTS, _BINS, _MOST_LEVELS = 3, 400, 30, 12
+_PANELS_PER_ROW, _LABELS_PER_LINE, _POINTS, _BINS, _MOST_LEVELS = 3, 4, 400, 30, 12
 
 # Positive numbers that reach beyond this many medians are shown on a logarithmic axis
 _LONG_TAIL = 20
@@ -180,7 +180,8 @@ def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None 
     measures = clf.fitted_.model.family.bound.measures
     names = [name for name in table.names if name in measures]
     n_rows = -(-len(names) // _PANELS_PER_ROW)
-    size = (3.6 * _PANELS_PER_ROW, 2.7 * n_rows)
+    n_lines = -(-len(clf.classes_) // _LABELS_PER_LINE)
+    size = (3.6 * _PANELS_PER_ROW, 2.7 * n_rows + 0.25 * n_lines)
     figure, panels = plt.subplots(n_rows, min(_PANELS_PER_ROW, len(names)), figsize=size, squeeze=False)
     for name, ax in zip(names, panels.flat, strict=False):
         draw = _draw_levels if measures[name] == "mass" else _draw_density
@@ -190,7 +191,7 @@ def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None 
     for ax in panels.flat[len(names) :]:
         ax.remove()
     handles, labels = panels.flat[0].get_legend_handles_labels()
-    figure.legend(handles, list(map(drawn_name, labels)), loc="outside upper right")
+    figure.legend(handles, drawn_names(labels), loc="outside upper right", ncols=_LABELS_PER_LINE)
     figure.set_layout_engine("constrained")
     return figure
 

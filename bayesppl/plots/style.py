@@ -45,6 +45,9 @@ RULE_STYLE: dict[str, Style] = {
 LETTERS_PER_INCH = 11
 _SMALLEST_TYPE = 5.0
 
+# Inches of a line of a legend of many labels.
+_LEGEND_LINE = 0.2
+
 # Inches for the names of rows in a figure that is made for them: at least, and at most.
 _ROOM_FOR_NAMES = (1.9, 48 / LETTERS_PER_INCH)
 
@@ -234,9 +237,11 @@ def number_axis(ax: Axes, places: Sequence[float], names: Sequence[str]) -> None
 def legend_beside(ax: Axes, panel: Axes | None = None) -> None:
     """Put a legend to the right of the picture, where it covers nothing, of what is drawn there or in a panel."""
     handles, labels = (ax if panel is None else panel).get_legend_handles_labels()
+    n_columns = -(-len(labels) // max(1, int(inches(ax)[1] / _LEGEND_LINE)))
     ax.legend(
         handles,
-        drawn_names(labels, 20),
+        drawn_names(labels, 20 if n_columns == 1 else 12),
+        ncols=n_columns,
         frameon=False,
         loc="upper left",
         bbox_to_anchor=(1.0, 1.0),
