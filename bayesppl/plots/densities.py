@@ -16,7 +16,6 @@ from bayesppl.plots.style import (
     Style,
     axes_or_new,
     colour,
-    drawn_name,
     drawn_names,
     legend_beside,
     line_style,
@@ -240,7 +239,7 @@ def _draw_levels(
         middle = at + (k - (len(clf.classes_) - 1) / 2) * width
         ax.bar(middle, share, width, color=colour(k), alpha=0.25)
         ax.plot(middle, mass[:, k], "_", color=colour(k), markersize=9, markeredgewidth=2, label=str(label))
-    ax.set_xticks(at, [drawn_name(str(levels[j])[:10]) for j in most], rotation=45, ha="right", fontsize="small")
+    ax.set_xticks(at, drawn_names([levels[j] for j in most], 10), rotation=45, ha="right", fontsize="small")
 
 
 def _density(clf: BayesClassifier, table: Table, name: Hashable, values: Array, rule: RuleName | None) -> Array:

@@ -32,3 +32,13 @@ def test_a_legend_of_thirty_classes_is_whole(labels, draw):
     names = [text.get_text() for text in legend.get_texts()]
     assert len(set(names)) == 30
     plt.close(figure)
+
+
+def test_levels_are_written_by_what_tells_them_apart():
+    levels = [f"level with a long name {i}" for i in np.arange(120) % 6]
+    y = ["a", "b"] * 60
+    X = pd.DataFrame({"x": levels})
+    figure = bp.plots.plot_columns(bp.MixedNB().fit(X, y), X, y)
+    names = [text.get_text() for text in figure.axes[0].get_xticklabels()]
+    assert [name[-1] for name in names] == list("012345")
+    plt.close(figure)
