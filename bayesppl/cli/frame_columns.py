@@ -108,7 +108,7 @@ def remarks(X: Any, left_out: Collection[Hashable] = ()) -> Iterator[str]:
                     f"no information about new rows: {drop}"
                 )
         else:
-            for mark in (text for text in texts if text.lower() in _MARKS):
+            for mark in (text for text in texts if text.strip().lower() in _MARKS):
                 marked.setdefault(mark, []).append(name)
     for mark, names in marked.items():
         yield (

@@ -162,13 +162,14 @@ class TextColumns:
     def _without_gaps(self, name: str, cell: str) -> str:
         """Write a cell in SQL, NULL where it is missing."""
         levels = (self._known or {}).get(name, ())
-        marks = {*_GAPS, *self._dialect.na_values}.difference(levels)
+        given = [mark.strip() for mark in self._dialect.na_values]
+        marks = {*_GAPS, *given}.difference(level.strip() for level in levels)
         if "" in levels:
             cell = f"coalesce({cell}, '')"
-        numbers = ", ".join(mark for mark in self._dialect.na_values if is_number(mark))
+        numbers = ", ".join(mark for mark in given if is_number(mark))
         # where -9 is missing, -9.0 is too
         alike = f" or try_cast({cell} as double) in ({numbers})" if numbers else ""
-        return f"if({among(cell, sorted(marks))}{alike}, null, {cell})"
+        return f"if({among(f'trim({cell})', sorted(marks))}{alike}, null, {cell})"
 
 
 def plain_text(cell: str, dialect: Dialect) -> str:

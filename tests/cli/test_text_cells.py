@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import bayesppl as bp
+
 ROWS = pd.DataFrame(
     {
         "code": [1, 2, 3, 4] * 5,
@@ -73,3 +75,19 @@ def test_refused_rows_count_from_the_start_of_the_file(run, tmp_path):
     new.to_csv(tmp_path / "new.csv", index=False)
     for rows in (5, 1000):
         assert "in row 13" in run("predict", tmp_path / "m.nc", tmp_path / "new.csv", "--rows", rows)[2]
+
+
+@pytest.mark.parametrize("mark", ["?", " ?"])
+def test_spaces_around_a_mark_of_a_gap_are_no_part_of_it(run, tmp_path, mark):
+    lines = [
+        f"{i % 5}.5, {'?' if i % 4 == 0 else 'uvw'[i % 3]}, {'NA' if i == 7 else i}.0,{'ab'[i % 2]}"
+        for i in range(40)
+    ]
+    (tmp_path / "t.csv").write_text("size,kind of work,score,y\n" + "\n".join(lines).replace("NA.0", "NA") + "\n")
+    options = ["--target", "y", "--model", "mixed-nb", "--save", tmp_path / "m.npz"]
+    status, _, err = run("fit", tmp_path / "t.csv", *options)
+    assert status == 0
+    assert "' ?' is taken for a level of 'kind of work'; if it means a missing value, pass --na-values ' ?'" in err
+    assert run("fit", tmp_path / "t.csv", *options, "--na-values", mark)[::2] == (0, "")
+    levels = bp.load(tmp_path / "m.npz").levels_of_columns()
+    assert {name: len(found) for name, found in levels.items()} == {"kind of work": 3}
