@@ -77,6 +77,11 @@ class Source:
                 f"the target column {target!r} is not in {str(path)!r}{meant(target, names)}; its columns are "
                 f"{listed(names)}"
             )
+        if self.file.columns[target].kind == "other":
+            raise ValueError(
+                f"the target column {target!r} of {str(path)!r} holds neither text nor numbers nor truth "
+                "values, but dates, lists or the like; write its classes as text, or choose another --target"
+            )
         self.n_rows = self.file.n_rows
         coded = self.file.categories.intersection(chosen.keep or names) - {*chosen.drop, target}
         self.chosen = chosen._replace(categorical=(*chosen.categorical, *sorted(coded - set(chosen.categorical))))

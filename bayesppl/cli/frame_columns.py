@@ -46,7 +46,7 @@ def choose(X: Any, chosen: Chosen, target: str) -> Any:
     Raises
     ------
     ValueError
-        If an option names a column that is not there, or a column of dates or none at all is left.
+        If an option names a column that is not there, or a column of dates, of lists or none at all is left.
     """
     for option, names in (("--drop", chosen.drop), ("--only", chosen.keep), ("--categorical", chosen.categorical)):
         for name in names:
@@ -64,6 +64,12 @@ def choose(X: Any, chosen: Chosen, target: str) -> Any:
             raise ValueError(
                 f"column {name!r} holds dates or times ({X[name].dtype}), which no model here describes; leave it "
                 f"out with --drop {name!r}, or put numbers such as the year or the hour in its place"
+            )
+        found = next(iter(X[name].dropna()), None) if X[name].dtype == object else None
+        if not isinstance(found, Hashable):
+            raise ValueError(
+                f"column {name!r} holds lists or records, such as {found!r}; leave it out with --drop {name!r}, "
+                "or give each of their parts a column"
             )
     return X
 

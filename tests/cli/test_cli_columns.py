@@ -211,6 +211,16 @@ def test_dates_are_refused_in_a_sentence(run, penguins, tmp_path):
         assert "--drop 'day'" in err
 
 
+def test_lists_and_targets_of_dates_are_refused_in_a_sentence(run, penguins, tmp_path):
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(len(penguins)) % 2, "D")
+    penguins.assign(parts=[[1.0, 2.0]] * len(penguins), day=days).to_parquet(tmp_path / "p.parquet")
+    for command in (["compare"], ["fit", "--save", tmp_path / "m.npz"]):
+        status, _, err = run(*command, tmp_path / "p.parquet", "--target", "kind", "--drop", "day")
+        assert (status, "column 'parts' holds lists or records, such as array([1., 2.])" in err) == (2, True)
+        status, _, err = run(*command, tmp_path / "p.parquet", "--target", "day", "--drop", "parts")
+        assert (status, "the target column 'day'" in err, "dates, lists" in err) == (2, True, True)
+
+
 def test_thousands(run, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("n;kind\n1'000;a\n1'100;a\n2'500;b\n2'600;b\n")
