@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bayesppl.cli.files import STANDARD_INPUT, TEXT, Dialect, format_of
-from bayesppl.cli.text_columns import TRUTHS, SurveyedColumn, TextColumns, among, number_in, quoted
+from bayesppl.cli.text_columns import TRUTHS, SurveyedColumn, TextColumns, among, literally, number_in, quoted
 
 # Threads, each of which holds rows of its own, and rows in multiples of which DuckDB passes them on.
 _THREADS, _CHUNK = 2, 2048
@@ -168,13 +168,13 @@ class DataFile:
 
     def _survey_types(self, suffix: str) -> tuple[int, dict[str, SurveyedColumn]]:
         """Count the rows of a Parquet or Feather file, and the cells of its columns."""
-        execute, source = self._connection.execute, self.path
+        execute, source = self._connection.execute, literally(self.path)
         if suffix == ".feather":
-            source = self._copied_to_parquet()
-        elif source.is_dir():
-            if not any(source.rglob("*.parquet")):
-                raise ValueError(f"the folder {str(source)!r} holds no .parquet file")
-            source = source / "**" / "*.parquet"
+            source = f"{literally(self._copied_to_parquet())}/*.parquet"
+        elif self.path.is_dir():
+            if not any(self.path.rglob("*.parquet")):
+                raise ValueError(f"the folder {str(self.path)!r} holds no .parquet file")
+            source += "/**/*.parquet"
         rows = f"read_parquet({quoted(source)})"
         metadata = execute(
             f"select value from parquet_kv_metadata({quoted(source)}) where decode(key) = 'pandas'"
@@ -200,7 +200,7 @@ class DataFile:
         }
 
     def _copied_to_parquet(self) -> Path:
-        """Copy a Feather file, which DuckDB does not read."""
+        """Copy a Feather file, which DuckDB does not read, to a folder of Parquet files."""
         try:
             import pyarrow.dataset as ds
         except ImportError:
@@ -212,7 +212,7 @@ class DataFile:
         except ValueError as error:
             raise ValueError(f"{str(self.path)!r} is not a feather file: {error}") from None
         ds.write_dataset(dataset, self._folder, format="parquet", use_threads=False)  # threads would mix the rows
-        return self._folder / "*.parquet"
+        return self._folder
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:

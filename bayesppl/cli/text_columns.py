@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 import shutil
 import sys
 from collections.abc import Collection, Iterable, Mapping
@@ -104,9 +105,10 @@ class TextColumns:
             source = plain
         places = [*["row"] * has_row_names, *(f"c{i}" for i in range(len(self._names)))]
         self.rows = (
-            f"read_csv({quoted(source)}, auto_detect = false, header = true, null_padding = false, skip = "
-            f"{n_blank}, encoding = '{encoding}', delim = {quoted(dialect.sep)}, quote = '\"', escape = '\"', "
-            f"max_line_size = {LONGEST_LINE}, columns = {{{', '.join(f'{place}: varchar' for place in places)}}})"
+            f"read_csv({quoted(literally(source))}, auto_detect = false, header = true, null_padding = false, "
+            f"skip = {n_blank}, encoding = '{encoding}', delim = {quoted(dialect.sep)}, quote = '\"', "
+            f"escape = '\"', max_line_size = {LONGEST_LINE}, "
+            f"columns = {{{', '.join(f'{place}: varchar' for place in places)}}})"
         )
 
     def survey(
@@ -188,6 +190,11 @@ def number_in(cell: str, dialect: Dialect) -> str:
 def among(cell: str, texts: Iterable[str]) -> str:
     """Write in SQL whether a cell is one of these texts."""
     return f"{cell} in ({', '.join(map(quoted, texts))})"
+
+
+def literally(path: Path) -> str:
+    """Write a path for DuckDB, which takes brackets, stars and question marks for patterns of other names."""
+    return re.sub(r"[\[*?]", r"[\g<0>]", str(path))
 
 
 def quoted(text: Any) -> str:

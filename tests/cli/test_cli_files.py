@@ -114,3 +114,19 @@ def test_impossible_dialects_are_refused(run: Any, tmp_path: Path, options: tupl
     status, _, err = run("compare", path, "--target", "kind", *options)
     assert status == 2
     assert message in err
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "feather", "folder"])
+@pytest.mark.parametrize(("name", "other"), [("data[1]", "data1"), ("data?", "data2"), ("data*", "datasets")])
+def test_a_name_is_no_pattern_of_others(run: Any, tmp_path: Path, name: str, other: str, suffix: str) -> None:
+    table = pd.DataFrame({"size": [1.5, 2.5, 3.5, 0.5] * 5, "kind": ["a", "b"] * 10})
+    for stem, rows in ((name, table), (other, pd.concat([table, table]))):
+        path = tmp_path / (stem if suffix == "folder" else f"{stem}.{suffix}")
+        if suffix == "folder":
+            path.mkdir()
+            rows.to_parquet(path / "part.parquet")
+        else:
+            {"csv": rows.to_csv, "parquet": rows.to_parquet, "feather": rows.to_feather}[suffix](path)
+    path = tmp_path / (name if suffix == "folder" else f"{name}.{suffix}")
+    options = ("--target", "kind", "--only", "size", "--model", "lda", "--save", tmp_path / "m.npz")
+    assert "fitted lda to 20 rows" in run("fit", path, *options)[1]
