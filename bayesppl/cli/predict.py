@@ -197,12 +197,13 @@ def _features(
             raise ValueError(f"there is no column {name!r} in {str(data)!r}; its columns are {listed(names)}")
     known = classifier.feature_names_in_.tolist()
     features = [name for name in names if name not in drop and (name in known or name not in keep)]
-    read = classifier.columns_read()
     surplus = [name for name in features if name not in known]
-    for name in (name for name in known if name in read and name not in features):
+    read = classifier.columns_read()
+    absent = next((name for name in known if name in read and name not in features), None)
+    if absent is not None:
         raise ValueError(
-            f"the model needs column {name!r}, which is not among those of {str(data)!r}{meant(name, surplus)}; "
-            f"there are {listed(features)}. Rename a column, or add one of empty cells"
+            f"the model needs column {absent!r}, which is not among those of {str(data)!r}"
+            f"{meant(absent, surplus)}; there are {listed(features)}. Rename a column, or add one of empty cells"
         )
     if surplus:
         drops, keeps = (
