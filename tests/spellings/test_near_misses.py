@@ -71,6 +71,27 @@ def means_that_are_bent_within_a_gap(y):
     _vectors(mu, KNOWN, y)
 
 
+def means_that_jump_within_a_gap(y):
+    mu = _means()
+    _vectors(pt.switch((mu > 1.3999) & (mu < 1.4001), 5.0, mu), KNOWN, y)
+
+
+def means_in_order(y):
+    _vectors(pt.sort(pm.Normal("mu", 0.0, 2.0, shape=(K, D)), axis=0), KNOWN, y)
+
+
+def means_of_a_density_with_a_gap(y):
+    def log_density(value):
+        gap = pt.switch((value > 1.3999) & (value < 1.4001), -np.inf, 0.0)
+        return pm.logp(pm.Normal.dist(0.5, 2.0), value) + gap
+
+    _vectors(pm.CustomDist("mu", logp=log_density, shape=(K, D)), KNOWN, y)
+
+
+def means_of_a_density_with_a_narrow_peak(y):
+    _vectors(pm.NormalMixture("mu", [0.5, 0.5], [1.4, 0.5], [1e-6, 2.0], shape=(K, D)), KNOWN, y)
+
+
 def a_rate_of_two_columns_scaled_in_one(y):
     rate = pm.Gamma("rate", 2.0, 0.5, shape=K)
     pm.Poisson("x", rate[y][:, None] * np.array([1.0, 1.0 + 1e-8]), observed=COUNTS)
@@ -148,6 +169,10 @@ NEAR_MISSES = [
     means_under_a_potential,
     means_that_keep_out_of_a_gap,
     means_that_are_bent_within_a_gap,
+    means_that_jump_within_a_gap,
+    means_in_order,
+    means_of_a_density_with_a_gap,
+    means_of_a_density_with_a_narrow_peak,
     a_rate_of_two_columns_scaled_in_one,
     a_rate_of_two_classes_scaled_in_one,
     a_rate_of_two_classes_with_an_offset_in_one,
@@ -179,6 +204,13 @@ def test_a_prior_that_is_many_units_wide_is_told_from_a_normal_one(prior):
 @pytest.mark.parametrize("sigma", [1e-3, 1.0, 300.0, 1e5])
 def test_a_normal_prior_of_any_width_is_exact(sigma):
     assert _solution(_wide(partial(pm.Normal, mu=0.0, sigma=sigma))) == "exact"
+
+
+def test_logits_whose_probabilities_are_uniform_are_exact():
+    def declare(y):
+        pm.Bernoulli("x", logit_p=pm.Logistic("logit", 0.0, 1.0, shape=(K, D))[y], observed=COUNTS > 1)
+
+    assert _solution(declare) == "exact"
 
 
 def _scaled(rng, y):

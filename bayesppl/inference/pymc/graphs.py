@@ -15,12 +15,13 @@ from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant
 from pytensor.graph.replace import vectorize_graph
 from pytensor.graph.traversal import toposort
-from pytensor.scalar import Abs, ScalarMaximum, ScalarMinimum, Second, Sign, Switch
+from pytensor.scalar import Abs, ScalarMaximum, ScalarMinimum, Second, Sign
 from pytensor.scalar.basic import Clip, LogicalComparison
 from pytensor.tensor.basic import Alloc
 from pytensor.tensor.elemwise import Elemwise
-from pytensor.tensor.math import Dot
+from pytensor.tensor.math import Argmax, Dot
 from pytensor.tensor.shape import Shape, Shape_i
+from pytensor.tensor.sort import ArgSortOp, SortOp
 from pytensor.tensor.type import TensorType
 from pytensor.tensor.variable import TensorConstant
 
@@ -44,18 +45,20 @@ def nodes_above(outputs: Iterable[Any], stop: Iterable[Any] = ()) -> list[Any]:
     return found
 
 
-#: Operations that put a function together of several: none of these shows where another takes over.
-_OF_PIECES = (Abs, Clip, LogicalComparison, ScalarMaximum, ScalarMinimum, Sign, Switch)
+#: Operations that put a function together of two halves, and of pieces; the condition of a switch is a comparison.
+_OF_HALVES = (Abs, Sign)
+_OF_PIECES = (Argmax, ArgSortOp, Clip, LogicalComparison, ScalarMaximum, ScalarMinimum, SortOp)
 
 
-def has_pieces(outputs: Iterable[Any], inputs: Iterable[Any]) -> bool:
+def has_pieces(outputs: Iterable[Any], inputs: Iterable[Any], *, of_halves: bool = True) -> bool:
     """Whether graphs are functions of the inputs that are put together of pieces, and not analytic."""
     outputs, inputs = list(outputs), set(inputs)
+    operations = (*_OF_PIECES, *_OF_HALVES) if of_halves else _OF_PIECES
     moved = set(inputs)
     for node in toposort(outputs, blockers=inputs):
         if moved.isdisjoint(node.inputs):
             continue
-        if isinstance(getattr(node.op, "scalar_op", None), _OF_PIECES):
+        if isinstance(getattr(node.op, "scalar_op", node.op), operations):
             return True
         moved.update(node.outputs)
     return False

@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
+from pymc.distributions.custom import CustomDistRV
+from pymc.distributions.distribution import SymbolicRandomVariable
+from pymc.distributions.mixture import MixtureRV
 
 from bayesppl.conjugate import Conjugate
 from bayesppl.inference.pymc.graphs import Interpreter, evaluate, has_pieces
@@ -172,8 +175,9 @@ def as_density(
     coordinates: Coordinates, natural: Natural, theta: Mapping[str, Any], rng: np.random.Generator
 ) -> PriorDensity | str:
     """The prior as a density of the parameters, or the reason why it is none."""
-    if has_pieces(coordinates.potentials, coordinates.free):
-        return "a potential compares its parameters, so that it may be another function where nobody looks"
+    pieces = _of_pieces(coordinates, theta)
+    if pieces is not None:
+        return f"{pieces}, so that it may be another function where no point of the proof lies"
     found = match(coordinates, theta, natural.events, rng)
     entrywise = {place for m in found or () if m.relation == "entrywise" for place in m.places}
     constrained = coordinates.log_prior(jacobian=found is None)
@@ -188,6 +192,27 @@ def as_density(
     else:
         volumes = log_volumes(coordinates, theta, [m for m in found if m.relation != "same"])
     return PriorDensity(coordinates, theta, [*terms, *volumes], found, len(terms), natural.cells)
+
+
+def _of_pieces(coordinates: Coordinates, theta: Mapping[str, Any]) -> str | None:
+    """What is put together of pieces, or of components as narrow as they like; None where all is analytic."""
+    if has_pieces(coordinates.potentials, coordinates.free):
+        return "a potential compares its parameters"
+    constrained = list(coordinates.constrained.values())
+    moved = [constrained[place] for place in coordinates.moving]
+    for name, graph in theta.items():
+        # PyMC takes the sign and the absolute value of a precision; the ends of variables show where halves meet
+        if has_pieces([graph], moved, of_halves=False):
+            return f"the {name} compares its variables"
+    for place in coordinates.moving:
+        variable = coordinates.free[place]
+        if isinstance(variable.owner.op, MixtureRV):
+            return f"the prior of {variable.name!r} is a mixture"
+        if isinstance(variable.owner.op, CustomDistRV | SymbolicRandomVariable):
+            density = coordinates.log_prior(jacobian=True)[place]
+            if has_pieces([density], [coordinates.values[place]]):
+                return f"the prior density of {variable.name!r} compares its values"
+    return None
 
 
 def propose(density: PriorDensity, natural: Natural, rng: np.random.Generator) -> Conjugate | str:

@@ -18,7 +18,7 @@ from pymc.distributions.multivariate import WishartRV
 from pymc.logprob import transforms
 from pytensor.tensor.random.basic import DirichletRV
 
-from bayesppl.conjugate import Conjugate
+from bayesppl.conjugate import Beta, Conjugate
 from bayesppl.data.table import Table
 from bayesppl.families import Family
 from bayesppl.inference.pymc.reading.naturals import Natural
@@ -41,7 +41,7 @@ SPREADS = {0.3: TOLERANCE, 1.0: TOLERANCE, 3.0: 1e-8, 6.0: 1e-7}
 #: is what rounding leaves open there of hyperparameters that were found nearby.
 STRETCHES, LEAST_SQUARES = (1e1, 1e2, 1e3, 1e4, 1e5, 1e6), 1e-14
 
-#: Largest condition number of matrices whose densities are compared.
+#: Densities are compared up to this condition number of matrices, and inverse distance of probabilities from one.
 CONDITION = 1e6
 
 
@@ -72,14 +72,20 @@ def _distances(coordinates: Coordinates) -> Iterator[tuple[float, float, float]]
 
 
 def _is_precise(natural: Natural, theta: Theta) -> Array:
-    """At which points densities keep enough digits: matrices lose as many as their condition number has."""
-    conditions = [
-        np.linalg.cond(theta[name]).reshape(len(theta[name]), -1).max(1)
-        for name, event in natural.events.items()
-        if event == "matrix"
-    ]
-    n_points = len(next(iter(theta.values())))
-    return np.logical_and.reduce([np.ones(n_points, dtype=bool), *(found < CONDITION for found in conditions)])
+    """At which points densities keep enough digits: matrices lose as many as their condition number has.
+
+    A probability loses those of its distance from one.
+    """
+    precise = np.ones(len(next(iter(theta.values()))), dtype=bool)
+    for name, event in natural.events.items():
+        if event == "matrix":
+            found = np.linalg.cond(theta[name]) < CONDITION
+        elif name == Beta.parameter:
+            found = 1 - theta[name] > 1 / CONDITION
+        else:
+            continue
+        precise &= found.reshape(len(found), -1).all(1)
+    return precise
 
 
 def likelihood_differs(
