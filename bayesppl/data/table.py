@@ -151,7 +151,7 @@ class MatrixTable(Table):
         return Extent(n_rows, words, 1 if dtype.kind in "fiub" else ROWS_BY_COLUMN)
 
     def numeric(self, names: Sequence[Hashable] | None = None) -> Any:
-        if names is not None and tuple(names) != self.names:
+        if not (names is None or names is self.names or tuple(names) == self.names):
             return self.select(names).numeric()
         if self.matrix.dtype.kind in "fiub":
             return self.matrix
