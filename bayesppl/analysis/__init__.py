@@ -1,1 +1,1 @@
-"""Questions about a fitted model: functions of it."""
+"""Functions that answer questions about a fitted model."""
