@@ -25,7 +25,7 @@ _DRAWS = 200
 
 
 def annotators(fitted: Fitted, prob: float = 0.89) -> xr.Dataset:
-    """The errors of annotators: how often each gives rows of a class each label.
+    """Estimate the errors of annotators: how often each gives rows of a class each label.
 
     Parameters
     ----------
@@ -64,10 +64,10 @@ def annotators(fitted: Fitted, prob: float = 0.89) -> xr.Dataset:
 
 
 def completed_proba(fitted: Fitted) -> xr.Dataset:
-    """Class probabilities of the rows of the fit that are known only in part, given all that is known of them.
+    """Compute class probabilities of rows of the fit that are partly known, given all that is known of them.
 
-    Other than ``predict_proba``, which sees the features of a row, they take its labels into account: those in
-    doubt, and those of annotators.
+    Unlike ``predict_proba``, which sees the features of a row, it takes the labels of the row into account: those
+    in doubt, and those of annotators.
 
     Parameters
     ----------
@@ -77,9 +77,9 @@ def completed_proba(fitted: Fitted) -> xr.Dataset:
     -------
     xarray.Dataset
         ``proba`` over "row" (the place among the rows given to ``fit``) and "class"; of annotated rows also
-        ``gain`` over "row" and "annotator", what one more label by an annotator is expected to tell of the class,
-        in nats (the mutual information of label and class). ``mcse`` is the Monte-Carlo error of ``proba``, an
-        average over 200 draws of the parameters.
+        ``gain`` over "row" and "annotator", how much one more label by an annotator is expected to reveal of the
+        class, in nats (the mutual information of label and class). ``mcse`` is the Monte-Carlo error of ``proba``,
+        an average over 200 draws of the parameters.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def completed_proba(fitted: Fitted) -> xr.Dataset:
 
 
 def _gain(proba: Array, confusion: Array) -> Array:
-    """Mutual information of the class of a row and a further label: (n_rows, n_annotators)."""
+    """Compute the mutual information of the class of a row and a further label: (n_rows, n_annotators)."""
     marginal = np.einsum("ik,akl->ial", proba, confusion)
     given = np.einsum("ik,ak->ia", proba, entr(confusion).sum(-1))
     return np.maximum(entr(marginal).sum(-1) - given, 0.0)
