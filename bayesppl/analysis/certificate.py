@@ -1,4 +1,4 @@
-"""What is left of rows that were forgotten: a statement, and its verification from the rows that remain."""
+"""A statement of what is left of forgotten rows, and its verification from the rows that remain."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from bayesppl.model.fitted import Fitted
 from bayesppl.model.learned import MOST_DOUBT
 from bayesppl.model.posterior import Exact
 
-#: What a part of the sums that does not pass is called.
+#: The verdict on a part of the sums that is not that of the rows.
 DIFFERS = "differs"
 
-#: What a part of the sums is called that is that of the rows, whatever was rounded.
+#: The verdict on a part of the sums that is that of the rows, whatever was rounded.
 TO_THE_LAST_BIT = "equal to the last bit"
 
 
@@ -83,14 +83,14 @@ def certificate(fitted: Fitted, X: Any = None, y: Any = None, sample_weight: Any
         rest = learned.model.summarise(learned.read(X, y, sample_weight))
         rows, rounded = dict(rest.leaves()), dict(rest.tracked().leaves())
         stated["verified"] = {
-            part: _compared(mine, rows[part], rounded[part]) for part, mine in learned.statistics.leaves()
+            part: _judge_part(mine, rows[part], rounded[part]) for part, mine in learned.statistics.leaves()
         }
-        stated["verified"]["posterior"] = _of_posterior(fitted)
+        stated["verified"]["posterior"] = _judge_posterior(fitted)
     return stated
 
 
-def _compared(mine: Statistics, plain: Statistics, rest: Statistics) -> str:
-    """Whether taking the rows that remain out of a part as well leaves nothing.
+def _judge_part(mine: Statistics, plain: Statistics, rest: Statistics) -> str:
+    """Judge whether a part of the sums is that of the rows that remain: taking these out must leave nothing.
 
     Parameters
     ----------
@@ -111,8 +111,8 @@ def _compared(mine: Statistics, plain: Statistics, rest: Statistics) -> str:
     return DIFFERS if is_left else "equal within the bound"
 
 
-def _of_posterior(fitted: Fitted) -> str:
-    """Whether the posterior is the one that follows from the sums."""
+def _judge_posterior(fitted: Fitted) -> str:
+    """Judge whether the posterior is the one that follows from the sums."""
     found = fitted.inferred
     if not isinstance(found, Exact):
         return "not in closed form: a refit verifies it"
@@ -135,5 +135,5 @@ def _equal(one: Statistics, other: Statistics) -> bool:
 
 
 def _numbers(statistics: Statistics) -> list[Array]:
-    """The sums, without what tracks their rounding."""
+    """Return the sums, without what tracks their rounding."""
     return [values for path, values in leaves(statistics) if ".sums" not in path]
