@@ -67,7 +67,7 @@ _ABOVE_ONE_SD = 0.3
 
 
 def require_units(family: Family) -> tuple[Factor, ...]:
-    """The units of a family that has several.
+    """Return the units of a family that has several, and refuse any other family.
 
     Raises
     ------
@@ -90,9 +90,9 @@ def require_units(family: Family) -> tuple[Factor, ...]:
 
 
 def calibrated(fitted: Fitted, rows: Rows, option: Option) -> Fitted:
-    """The same fit of these rows, calibrated by its exact leave-one-out under its rule.
+    """Calibrate the fit of these rows by its exact leave-one-out under its rule.
 
-    By one temperature, or by a weight of every column.
+    It is calibrated by one temperature, or by a weight of every column.
     """
     require_known_rows(rows)
     X = encoded(fitted.model.family, rows.table)
@@ -107,7 +107,7 @@ def calibrated(fitted: Fitted, rows: Rows, option: Option) -> Fitted:
 
 
 def column_weights(fitted: Fitted) -> xr.Dataset:
-    """How far every column is trusted where labels are predicted, under ``calibration="weights"``.
+    """Return how far every column is trusted where labels are predicted, under ``calibration="weights"``.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def column_weights(fitted: Fitted) -> xr.Dataset:
 def learn_weights(
     names: tuple[Hashable, ...], left_out: Iterable[tuple[Array, Array]], codes: Array, row_weights: Array
 ) -> ColumnWeights:
-    """The weights that predict left-out labels best, how well they are known, and what they gain.
+    """Learn the weights that predict left-out labels best, how well they are known, and what they gain.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def scores_of(left_out: Iterable[tuple[Array, Array]], codes: Array, row_weights
 
 
 def maximum(scores: Scores, spread: float, start: Array) -> Point:
-    """The weights of the highest penalised score, and what follows from the curvature there."""
+    """Find the weights of the highest penalised score, and what follows from the curvature there."""
     # the inverse of τ² I + s² 11ᵀ, by the formula of Sherman & Morrison
     n, common = len(start), PENALTY_SD**2
     precision = (np.eye(n) - common / (spread**2 + n * common)) / spread**2
@@ -243,13 +243,13 @@ def maximum(scores: Scores, spread: float, start: Array) -> Point:
 
 
 def curvature(scores: Scores, u: Array) -> Array:
-    """Less the second derivative of the total score by log w: (n_units, n_units)."""
+    """Compute minus the second derivative of the total score by log w: (n_units, n_units)."""
     weights = np.exp(u)
     return scores.information(weights) - np.diag(scores.gradients(weights) @ scores.row_weights)
 
 
 def without_rows(scores: Scores, point: Point) -> Array:
-    r"""Weighted log densities of every row, with the weights that all others would have: (n_classes, n_rows).
+    r"""Compute weighted log densities of every row under the weights of all other rows: (n_classes, n_rows).
 
     With the derivatives of a row's log odds by log w in A, its probabilities p, and
     :math:`W = \mathrm{diag}(p) - pp^\top`, a Newton step takes the row out of a maximum of curvature H: its
