@@ -1,4 +1,4 @@
-"""From probabilities to actions: least expected loss, abstention, and how often the classifier will be wrong."""
+"""Decisions from probabilities: least expected loss, abstention, and how often the classifier will be wrong."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def decide(
 
 
 def least_loss(proba: Array, classes: Array, loss: Any, reject_loss: float | None, rejected: Any) -> Array:
-    """The decisions of :func:`decide`, from class probabilities (n_rows, n_classes)."""
+    """Make the decisions of :func:`decide` from class probabilities (n_rows, n_classes)."""
     n_classes = proba.shape[1]
     costs = 1.0 - np.eye(n_classes)
     if loss is not None:
@@ -96,7 +96,7 @@ def least_loss(proba: Array, classes: Array, loss: Any, reject_loss: float | Non
 
 
 class Threshold(NamedTuple):
-    """Decide where the largest class probability is at least ``probability``.
+    """A threshold of confidence: rows are decided whose largest class probability is at least ``probability``.
 
     ``coverage`` is the share of rows decided, ``error_rate`` the share of those expected to be wrong.
     """
@@ -107,7 +107,7 @@ class Threshold(NamedTuple):
 
 
 def threshold_for(fitted: Fitted, X: Any, error_rate: float, rule: RuleName | None = None) -> Threshold:
-    """The lowest confidence at which the rows decided are expected to be wrong at most this often.
+    """Find the lowest confidence at which the rows decided are expected to be wrong at most this often.
 
     No labels are needed: a row decided with probability p is wrong with probability 1 − p, if the model holds. All
     rows of equal confidence are decided, or none of them.
@@ -140,7 +140,7 @@ def threshold_for(fitted: Fitted, X: Any, error_rate: float, rule: RuleName | No
 
 
 def lowest_confidence(proba: Array, error_rate: float) -> Threshold:
-    """The threshold of :func:`threshold_for`, from class probabilities (n_rows, n_classes)."""
+    """Find the threshold of :func:`threshold_for` from class probabilities (n_rows, n_classes)."""
     real("error_rate", error_rate, "lie in [0, 1)", lambda rate: 0 <= rate < 1)
     confidence = np.sort(proba.max(1))[::-1]
     expected = np.cumsum(1 - confidence) / np.arange(1, len(confidence) + 1)
@@ -160,7 +160,7 @@ def expected_error_rate(
     rule: RuleName | None = None,
     covariates: Mapping[str, Any] | None = None,
 ) -> Array:
-    r"""Posterior distribution of the classifier's own error rate, without a test set.
+    r"""Simulate the posterior distribution of the classifier's own error rate, without a test set.
 
     Were θ the truth, rows would be drawn from it and the classifier would be wrong with probability
     :math:`R(\theta) = E_{x \mid \theta}[1 - p(\hat y(x) \mid x, \theta)]`. Each value returned is R at one
