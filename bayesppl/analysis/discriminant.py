@@ -46,7 +46,7 @@ class Axes(NamedTuple):
 
 
 def decision_function(fitted: Fitted, X: Any, rule: RuleName | None = None) -> Array:
-    """Scores whose largest is the predicted class.
+    """Compute scores, the largest of which is that of the predicted class.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def decision_function(fitted: Fitted, X: Any, rule: RuleName | None = None) -> A
 
 
 def mahalanobis(fitted: Fitted, X: Any, rule: RuleName | None = None) -> Array:
-    """Squared Mahalanobis distance of every row from every class mean: (n_rows, n_classes)."""
+    """Compute the squared Mahalanobis distance of every row from every class mean: (n_rows, n_classes)."""
     theta, X = plug_in(fitted, rule), numbers(fitted, X)
     n_classes, n_features = theta["mean"].shape
     roots = np.linalg.cholesky(np.broadcast_to(theta["covariance"], (n_classes, n_features, n_features)))
@@ -71,7 +71,7 @@ def mahalanobis(fitted: Fitted, X: Any, rule: RuleName | None = None) -> Array:
 
 
 def quadratic(fitted: Fitted, rule: RuleName | None = None) -> Quadratic:
-    """Coefficients A, w, b of the log odds of two classes; see :mod:`bayesppl.analysis.discriminant`.
+    """Return coefficients A, w, b of the log odds of two classes; see :mod:`bayesppl.analysis.discriminant`.
 
     Raises
     ------
@@ -94,13 +94,13 @@ def quadratic(fitted: Fitted, rule: RuleName | None = None) -> Quadratic:
 
 
 def plug_in(fitted: Fitted, rule: RuleName | None = None) -> Theta:
-    """The estimate of a rule; the posterior mean where the rule is predictive."""
+    """Return the estimate of a rule; the posterior mean where the rule is predictive."""
     chosen = fitted.rule if rule is None else rule
     return fitted.posterior.theta(chosen if TABLE[chosen].is_plug_in else "mean")
 
 
 def numbers(fitted: Fitted, X: Any) -> Array:
-    """Complete rows as numbers: (n_rows, n_features)."""
+    """Return rows as numbers, (n_rows, n_features), and refuse rows that are not complete."""
     values = np.asarray(fitted.encode(X), dtype=np.float64)
     if np.isnan(values).any():
         row, column = np.argwhere(np.isnan(values))[0]
@@ -114,7 +114,9 @@ def numbers(fitted: Fitted, X: Any) -> Array:
 
 
 def linear(theta: Theta, temperature: float = 1.0) -> tuple[Array, Array]:
-    """Coefficients (n_classes, n_features) and intercepts (n_classes,) of log p(y = k | x), up to a common term.
+    """Compute coefficients (n_classes, n_features) and intercepts (n_classes,) of log p(y = k | x).
+
+    Up to a term that all classes share.
 
     For two classes the difference of both, (1, n_features) and (1,), as in scikit-learn.
     """
@@ -138,7 +140,7 @@ def check_n_components(n_components: Any, n_classes: int, n_features: int) -> No
 
 
 def axes(theta: Theta, n_components: int | None = None) -> Axes:
-    r"""Directions along which the class means differ most, relative to the spread within classes (Rao 1948).
+    r"""Find the directions along which class means differ most, relative to the spread within classes (Rao 1948).
 
     They solve :math:`B v = \lambda \Sigma v` with B the covariance of the class means, and are scaled to unit
     variance within classes.
