@@ -23,7 +23,7 @@ _HELD = 1 << 21
 
 
 def portions(posterior: Posterior, size: int, rng: np.random.Generator) -> Iterator[Theta]:
-    """Draws of the parameters along one axis, a portion of about four megabytes at a time.
+    """Draw parameters along one axis, a portion of about four megabytes at a time.
 
     They are independent where the posterior is exact. Of a sampled posterior they are its own draws in random
     order, all of them before any comes again.
@@ -41,24 +41,24 @@ def portions(posterior: Posterior, size: int, rng: np.random.Generator) -> Itera
 
 
 def thetas(posterior: Posterior, size: int, rng: np.random.Generator) -> Iterator[Theta]:
-    """:func:`portions` of draws one after the other; memory does not grow with their number."""
+    """Yield the draws of :func:`portions` one after the other; memory does not grow with their number."""
     for portion in portions(posterior, size, rng):
         yield from (select_draws(portion, s) for s in range(len(portion[CLASS_WEIGHTS])))
 
 
 def in_steps(draws: Theta, step: int) -> Iterator[Theta]:
-    """Consecutive draws, ``step`` at a time."""
+    """Yield consecutive draws, ``step`` at a time."""
     return (select_draws(draws, slice(s, s + step)) for s in range(0, len(draws[CLASS_WEIGHTS]), step))
 
 
 def numbers_of_draw(posterior: Posterior) -> int:
-    """How many numbers one draw of the parameters is."""
+    """Count the numbers in one draw of the parameters."""
     draws = posterior.draws(1, 1, np.random.default_rng(0))
     return sum(values[0, 0].size for values in draws.values())
 
 
 def number_of_draws(posterior: Posterior, asked: int) -> int:
-    """How many draws there are: as many as asked for where the posterior is exact, else those that it holds."""
+    """Return the number of draws: as asked for where the posterior is exact, else of those that it holds."""
     return (
         asked
         if posterior.is_exact
@@ -81,7 +81,7 @@ def narrowed(posterior: Posterior, X: Any) -> tuple[Posterior, Any]:
 def log_joint_under_draws(
     fitted: Fitted, drawn: Iterable[Theta], rows: Any, cells: int
 ) -> Iterator[tuple[Array, Array]]:
-    """log p(y = k, x | θ) of encoded rows, calibrated, under some draws after the others, and their class weights.
+    """Yield log p(y = k, x | θ) of encoded rows, calibrated, and the class weights, some draws at a time.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def log_joint_under_draws(
 def log_joint_of_blocks(
     fitted: Fitted, draws: int, rng: np.random.Generator, cells: int
 ) -> Callable[[Any], Iterator[tuple[Array, Array]]]:
-    """:func:`log_joint_under_draws` as a function of encoded rows: blocks of rows see the same draws.
+    """Return :func:`log_joint_under_draws` as a function of encoded rows: blocks of rows see the same draws.
 
     Draws that are too many to be held are drawn again for every block, of no more parameters than it needs.
     """
