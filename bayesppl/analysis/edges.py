@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def edge_probabilities(fitted: Fitted) -> xr.DataArray:
-    """Posterior probability that two columns are connected by an edge of the tree.
+    """Compute the posterior probability that two columns are connected by an edge of the tree.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def belief_of(fitted: Fitted) -> AveragedTrees:
 
 
 def _labelled(fitted: Fitted, belief: AveragedTrees, found: Array, before: tuple[str, ...]) -> xr.DataArray:
-    """Squares over columns, one for each tree, with their names."""
+    """Label matrices of columns by columns, one for each tree, with the names of the columns."""
     import xarray as xr
 
     names = coord(list(fitted.columns.names))
