@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def log_evidence(fitted: Fitted) -> xr.Dataset:
-    r"""log p(X, y), the probability of the data with all parameters integrated out.
+    r"""Compute log p(X, y), the probability of the data with all parameters integrated out.
 
     Every conjugate model has :math:`\log p(D) = \log Z_n - \log Z_0 + \sum_i \log h(x_i)` (Bernardo & Smith
     1994); it is reported for each independent factor of the prior, and in total.
@@ -79,7 +79,7 @@ def log_evidence(fitted: Fitted) -> xr.Dataset:
 
 
 def _all_known(fitted: Fitted) -> Posterior:
-    """The posterior, refused where some rows are known only in part."""
+    """Return the posterior, and refuse a fit of which some rows are known only in part."""
     n_rows = fitted.posterior.record.get("rows_partly_known", 0)
     if n_rows:
         raise NotConjugateError(
@@ -101,7 +101,7 @@ def prior_depends_on_data(fitted: Fitted) -> bool:
 
 
 def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
-    """Log Bayes factor of every feature between "depends on the class" and "does not".
+    """Compute the log Bayes factor of every feature between "depends on the class" and "does not".
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
 
 
 def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5, *, log: bool = False) -> Array:
-    r"""Class probabilities averaged over which features are relevant: (n_rows, n_classes).
+    r"""Average class probabilities over which features are relevant: (n_rows, n_classes).
 
     Features are independent given the class, so the sum over all subsets of relevant features is a product of
     two-point mixtures,
@@ -203,7 +203,7 @@ def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5, *, log: bool = Fa
 
 
 def column_choice(choice: ColumnChoice | None) -> xr.Dataset:
-    """What ``columns="evidence"`` found.
+    """Report which densities ``columns="evidence"`` chose, and by how much.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def _logit(prior: float) -> float:
 
 
 def _dependence(fitted: Fitted) -> dict[str, Evidence]:
-    """The log Bayes factor of every unit: of columns judged one by one, or of a block judged as a whole."""
+    """Compute the log Bayes factor of every unit: of columns judged one by one, or of a block as a whole."""
     posterior = _all_known(fitted)
     statistics = posterior.statistics.parts["features"]
     common = posterior.model.common_prior_of_features(statistics)
