@@ -89,7 +89,7 @@ Task = tuple[Array, Array, Callable[[], Steps]]
 
 
 def all_orders(n: int) -> Steps:
-    """Every order of ``n`` units, by the sets that stand before each unit (Shapley 1953)."""
+    """Enumerate every order of ``n`` units, by the sets that stand before each unit (Shapley 1953)."""
     sets = (np.arange(1 << n)[:, None] >> np.arange(n) & 1).astype(bool)
     before, unit = np.nonzero(~sets)
     weight = 1 / (n * comb(n - 1, sets.sum(1)[before]))
@@ -97,7 +97,7 @@ def all_orders(n: int) -> Steps:
 
 
 def in_orders(orders: Sequence[Array]) -> Steps:
-    """A few orders of the units, averaged; an order and the next one, its reverse, are a lot."""
+    """Average a few orders of the units; an order and the next one, its reverse, are a lot."""
     n = len(orders[0])
     ways = (np.argsort(orders, axis=1)[:, None] < np.arange(n + 1)[:, None]).reshape(-1, n)
     _, first, places = np.unique(np.packbits(ways, axis=1), axis=0, return_index=True, return_inverse=True)
@@ -113,7 +113,7 @@ def in_orders(orders: Sequence[Array]) -> Steps:
 
 
 def steps_of(n: int, shares: Shares, orders: int, rng: np.random.Generator) -> Steps:
-    """The ways through ``n`` units by which their shares are averaged."""
+    """Choose the ways through ``n`` units by which their shares are averaged."""
     if shares == "sequential" and n:
         return in_orders([np.arange(n)])
     if n <= MOST_UNITS:
@@ -145,7 +145,7 @@ def lots(present: Array, per_row: int, shares: Shares, orders: int, rng: np.rand
 
 @dataclass(frozen=True, eq=False)
 class SeenRows:
-    """Rows that can be looked at with only some of their units.
+    """Rows of which only some units may be seen.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ class SeenRows:
     gap_weights: Array
 
     def log_joint(self, rows: Array, sets: Array, score: Callable[[Array], Array]) -> Array:
-        """``score`` of the cells of these rows when only the units of a set are seen.
+        """Apply ``score`` to the cells of these rows when only the units of a set are seen.
 
         Parameters
         ----------
@@ -287,12 +287,12 @@ def divided(
 
 
 def _sums(singles: Array, sets: Array) -> Array:
-    """Log densities of sets of units, were they the sums of those of the units."""
+    """Add up log densities of single units over sets of units."""
     return np.asarray(np.tensordot(sets.astype(np.float64), singles, axes=1))
 
 
 def _adds_up(singles: Array, found: Array, sets: Array) -> bool:
     """Whether the log densities of single units add up to those of sets, but for what the classes share."""
     gap, size = _sums(singles, sets) - found, _sums(np.abs(singles), sets) + np.abs(found)
-    difference = gap - gap[..., :1]  # not a number, where a density is infinite: nothing is known of it
+    difference = gap - gap[..., :1]  # nan where a density is infinite, which adds up to nothing
     return bool((np.abs(difference) <= _ADDS_UP * (1 + size)).all())
