@@ -1,4 +1,4 @@
-r"""Why a row was classified as it was: weights of evidence (Good 1950, 1985).
+r"""Weights of evidence, or why a row was classified as it was (Good 1950, 1985).
 
 The log odds of class k against the others, after columns x have been seen, are
 
@@ -60,7 +60,7 @@ def explain(
     orders: int = 64,
     random_state: int | None = None,
 ) -> xr.Dataset:
-    """Weights of evidence: how much every column of a row supports each class.
+    """Weigh the evidence: how much every column of a row supports each class.
 
     Parameters
     ----------
@@ -255,14 +255,17 @@ def read_cells(fitted: Fitted, X: Any) -> tuple[list[Array], Array]:
 
 
 def gaps_of(values: Array, counts: Array) -> Array:
-    """What stands in columns that are not seen: (1, n_columns); a document without a word has a count of zero."""
+    """Return what stands in columns that are not seen: (1, n_columns).
+
+    A document without a word has a count of zero.
+    """
     return np.where(counts, 0.0, np.nan).astype(values.dtype)[None]
 
 
 def cells_in_words(
     columns: Sequence[Array], names: Sequence[Hashable], units: Mapping[Hashable, Sequence[Hashable]]
 ) -> dict[Hashable, list[str]]:
-    """What the rows hold in every column that stands for itself."""
+    """Describe what the rows hold in every column that stands for itself."""
     by_name = dict(zip(names, columns, strict=True))
     found: dict[Hashable, list[str]] = {}
     for unit, own in units.items():
