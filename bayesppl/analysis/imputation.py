@@ -1,4 +1,4 @@
-"""Missing cells filled by a fitted model."""
+"""Imputation of missing cells by a fitted model."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _fill(fitted: Fitted, table: Table, draws: int, rng: np.random.Generator) ->
 
 
 def _frame(fitted: Fitted, table: Table, X: Any, cells: dict[Any, Array]) -> Any:
-    """The table with its missing cells replaced by these: (n_rows,) for each column, or (n_draws, n_rows)."""
+    """Replace the missing cells of the table by these: (n_rows,) for each column, or (n_draws, n_rows)."""
     import pandas as pd
 
     from bayesppl.data.frames import in_library_of
