@@ -33,7 +33,7 @@ from bayesppl.model.posterior import CHUNK_CELLS, Posterior
 
 @dataclass(frozen=True, eq=False)
 class ImportanceSampled:
-    """How well leave-one-out from draws is known.
+    """The accuracy of leave-one-out from draws.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class _Weighted(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Tally:
-    """What is known of all rows so far, and of what is in closed form: arrays that are filled in."""
+    """Log joints of all rows, with all rows and without each, to which factors known by draws are added."""
 
     exact: tuple[Array, Array]
     fitted: Array
@@ -90,7 +90,7 @@ class _Tally:
     log_class_weights: Array
 
     def put(self, at: slice, factors: Sequence[_Weighted], codes: Array) -> list[Array]:
-        """Write what all factors say of some rows, and return the influence of each on the scores of these rows.
+        """Add all factors at some rows, and return the influence of each on the scores of these rows.
 
         Influences are summed over batches of consecutive draws: (n_batches, n_rows).
         """
@@ -174,7 +174,7 @@ def joints_of_draws(
 def _exact_part(
     posterior: Posterior, labels: Any, exact: Sequence[tuple[Posterior, Any]], members: Membership
 ) -> tuple[_Tally, Array]:
-    """The factors in closed form, and the class weights given all rows."""
+    """Compute the factors in closed form, and the class weights given all rows."""
     shape = len(members.codes), posterior.model.n_classes
     fitted, without, log_class_weights = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     fitted_weights = posterior.predictive_weights()
@@ -189,7 +189,7 @@ def _exact_part(
 
 
 def _weighted(factor: DrawnFactor, at: slice, members: Membership) -> _Weighted:
-    """A factor at some rows, its draws weighted as if each row were not among the data."""
+    """Evaluate a factor at some rows, and weight its draws as if each row were not among the data."""
     from arviz_stats.base import array_stats
 
     of_rows = members[at]
