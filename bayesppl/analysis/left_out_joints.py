@@ -32,7 +32,7 @@ _CELLS_PER_NUMBER = 2
 
 
 def require_exact(fitted: Fitted, purpose: str) -> Exact:
-    """The posterior, where it and those with other rows are in closed form.
+    """Return the posterior where it and those with other rows are in closed form, and refuse any other.
 
     Raises
     ------
@@ -72,7 +72,7 @@ class Joints(NamedTuple):
 def row_joints(
     posterior: Posterior, X: Any, codes: Array, weights: Array, rule: RuleName, some: Array | None = None
 ) -> Joints:
-    """log p(x_i, y = k) of whole rows, from the others and from all.
+    """Compute log p(x_i, y = k) of whole rows, from the others and from all.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def row_joints(
 
 
 def _put_together(parts: Iterator[Joints], ranges: Sequence[slice]) -> Joints:
-    """The joints of all rows, from those of a range of rows after the other: no temporary grows with the rows."""
+    """Put the joints of ranges of rows into those of all rows: no temporary grows with the rows."""
     first = next(parts)
     if len(ranges) == 1:
         return first
@@ -114,7 +114,7 @@ def _put_together(parts: Iterator[Joints], ranges: Sequence[slice]) -> Joints:
 def unit_joints(
     posterior: Posterior, X: Any, codes: Array, weights: Array, rule: RuleName, some: Array | None = None
 ) -> Iterator[Joints]:
-    """:func:`row_joints` of rows of which one unit is seen, of every unit of the family in order.
+    """Yield :func:`row_joints` of rows of which one unit is seen, for every unit of the family in order.
 
     Of the predictive one unit after the other is at hand; rules that plug in an estimate take it once, and those
     of all units are held.
@@ -129,7 +129,7 @@ def unit_joints(
 
 
 def density_of(log_joint: Array, log_weights: Array) -> Array:
-    """log p(x | y = k), from log p(x, y = k) and log p(y = k)."""
+    """Compute log p(x | y = k) from log p(x, y = k) and log p(y = k)."""
     impossible = np.isneginf(log_weights)
     return np.where(impossible, -np.inf, log_joint - np.where(impossible, 0.0, log_weights))
 
@@ -193,7 +193,10 @@ def _predictive(
 
 
 def labels_without(labels: Any, members: Membership, n_classes: int) -> tuple[Array, Array, Array]:
-    """Class weights given all rows, (n_classes,), and given all but each, with their log: (n_rows, n_classes)."""
+    """Compute class weights given all rows, (n_classes,), and given all but each: (n_rows, n_classes).
+
+    The latter come with their logarithm.
+    """
     # once a row of each group is taken out: (n_groups, n_classes)
     own = members.groups.classes[:, None] == np.arange(n_classes)
     removed = np.where(own, -members.groups.weights[:, None], 0.0)
@@ -209,20 +212,20 @@ _FIND = {True: _plug_in, False: _predictive}
 
 
 def _views(posterior: Posterior, by_unit: bool) -> list[list[int]]:
-    """Which units are seen at once."""
+    """List the units that are seen together: one at a time, or all at once."""
     everything = range(len(posterior.model.family.bound.factors))
     return [[unit] for unit in everything] if by_unit else [list(everything)]
 
 
 def _of_rows(values: Array, groups: Groups) -> Array:
-    """What is known of every group, (n_groups, n_classes), for every row; a class after the other in memory."""
+    """Spread values of groups, (n_groups, n_classes), over their rows; a class after the other in memory."""
     return values.T.take(groups.of_rows, axis=1).T
 
 
 def _predict_from_others(
     posterior: Posterior, X: Any, codes: Array, weights: Array, row: int, view: Sequence[int]
 ) -> Array:
-    """log p(x | y = k) of what is seen of one row, from the sums of all the others taken anew: (n_classes,)."""
+    """Compute log p(x | y = k) of what is seen of one row, from sums of all others taken anew: (n_classes,)."""
     family, prior = posterior.model.family, posterior.prior.parts["features"]
     kept = weights.copy()
     kept[row] = 0.0
@@ -238,7 +241,7 @@ def _predict_from_others(
 
 
 def sums_of_others[S: JointStatistics](take: Callable[[slice], S], n_rows: int) -> Iterator[tuple[int, S]]:
-    """The statistics of all rows but one, for every row in order; log₂ ``n_rows`` of them are held at a time.
+    """Yield the statistics of all rows but one, for every row in order; log₂ ``n_rows`` of them are held at once.
 
     Parameters
     ----------
@@ -259,7 +262,7 @@ def sums_of_others[S: JointStatistics](take: Callable[[slice], S], n_rows: int) 
 
 
 def _estimate(posterior: Posterior, statistics: JointStatistics, rule: RuleName) -> Theta:
-    """The estimate from these statistics, in closed form, under the prior of ``posterior``."""
+    """Estimate the parameters from these statistics, in closed form, under the prior of ``posterior``."""
     belief = posterior.prior.update(statistics)
     if not belief.is_proper().all() and rule != "mle":
         raise ImproperError(
