@@ -1,4 +1,4 @@
-"""What leave-one-out finds: predictions of every row of a fit from all the other rows, and their scores."""
+"""The result of leave-one-out: predictions of every row of a fit from all the other rows, and their scores."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class LeaveOneOut:
         )
 
     def _repr_html_(self) -> str:
-        """The scores as a table in a notebook."""
+        """Show the scores as a table in a notebook."""
         lines = [
             f"<tr><th>{name}</th><td>{value:.4g}</td><td>± {error:.2g}</td></tr>"
             for name, (value, error) in (("log score", self.log_score), ("accuracy", self.accuracy))
@@ -96,39 +96,39 @@ class LeaveOneOut:
 
     @property
     def log_predictive(self) -> Array:
-        """log p(x_i, y_i | D without row i): (n_rows,)."""
+        """The log predictive density log p(x_i, y_i | D without row i): (n_rows,)."""
         return log_scores(self.log_joint, self.codes)
 
     @cached_property
     def log_proba_fitted(self) -> Array:
-        """log p(y = k | x_i, D), with row i among the data: (n_rows, n_classes)."""
+        """The log probabilities log p(y = k | x_i, D), with row i among the data: (n_rows, n_classes)."""
         return log_probabilities(self.log_labels_fitted, self.fitted_weights)
 
     @cached_property
     def calibration(self) -> Calibration:
-        """What ``calibration="temperature"`` learns from these rows, whether it is in use or not."""
+        """The calibration that ``calibration="temperature"`` learns from these rows, whether in use or not."""
         return learn(
             density_of(self.log_joint, self.log_class_weights), self.log_class_weights, self.codes, self.weights
         )
 
     @property
     def log_score_i(self) -> Array:
-        """log p(y_i | x_i, D without row i): (n_rows,)."""
+        """The log score of each row, log p(y_i | x_i, D without row i): (n_rows,)."""
         return log_scores(self.log_proba, self.codes)
 
     @property
     def proba(self) -> Array:
-        """Class probabilities of each row, from the other rows: (n_rows, n_classes)."""
+        """The class probabilities of each row, from the other rows: (n_rows, n_classes)."""
         return np.exp(self.log_proba)
 
     @property
     def accuracy(self) -> tuple[float, float]:
-        """Share of rows whose own label is the most probable one, and its standard error."""
+        """The share of rows whose own label is the most probable one, and its standard error."""
         return weighted_average(hits(self.log_proba, self.codes), self.weights)
 
     @property
     def log_score(self) -> tuple[float, float]:
-        """Average of log p(y_i | x_i, D without row i), and its standard error."""
+        """The average of log p(y_i | x_i, D without row i), and its standard error."""
         return weighted_average(self.log_score_i, self.weights)
 
     @cached_property
@@ -137,7 +137,7 @@ class LeaveOneOut:
         return confidence(self.log_proba, self.codes, self.weights)
 
     def elpd(self, target: Target = "joint") -> Any:
-        """Expected log predictive density in ArviZ's container, for ``arviz.compare``.
+        """Return the expected log predictive density in ArviZ's container, for ``arviz.compare``.
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ class LeaveOneOut:
         )
 
     def to_dataset(self) -> xr.Dataset:
-        """Everything per row, with named dims."""
+        """Return everything per row, with named dims."""
         import xarray as xr
 
         from bayesppl.analysis.parameter_tables import coord
