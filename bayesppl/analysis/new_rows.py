@@ -1,4 +1,4 @@
-"""New labelled rows from a fitted model."""
+"""New labelled rows, drawn from a fitted model."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def covariates_for(
 
 
 def stack_rows(parts: Sequence[Any]) -> Any:
-    """Encoded rows of one family, one lot under the other."""
+    """Stack encoded rows of one family, one lot under the other."""
     first = parts[0]
     if isinstance(first, BlockRows):
         return BlockRows({block: stack_rows([part.parts[block] for part in parts]) for block in first.parts})
