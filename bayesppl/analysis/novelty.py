@@ -1,4 +1,4 @@
-"""Rows unlike those of training."""
+"""Detection of rows unlike those of training."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CELLS = 1 << 21
 def novelty(
     fitted: Fitted, X: Any, level: float = 0.01, draws: int = 2000, random_state: int | None = None
 ) -> xr.Dataset:
-    r"""How surprising every row is to the model, whatever its class.
+    r"""Measure how surprising every row is to the model, whatever its class.
 
     A class is always found, also for a row that belongs to none. The score :math:`\log p(x \mid D)` sums the
     classes out; its posterior predictive p-value (Rubin 1984; Bayarri & Berger 2000) is the probability that a new
@@ -114,7 +114,7 @@ def _number_below(posterior: Posterior, X: Any, bounds: Array, draws: int, rng: 
 def _simulated_densities(
     posterior: Posterior, draws: int, covariates: Covariates, X: Any, rng: np.random.Generator
 ) -> Array:
-    """Log densities of simulated rows, with these covariates and the gaps of X: (draws, n_rows)."""
+    """Compute log densities of simulated rows, with these covariates and the gaps of X: (draws, n_rows)."""
     size, n_columns = X.shape
     belief = posterior.belief.parts["features"] if isinstance(posterior, Exact) else None
     is_multinomial = isinstance(posterior.model.family, Multinomial)
@@ -133,7 +133,7 @@ def _simulated_densities(
 
 
 def _gaps(X: Any) -> Array:
-    """Which cells are missing, of all blocks side by side; counts have no gaps."""
+    """Find which cells are missing, of all blocks side by side; counts have no gaps."""
     if isinstance(X, BlockRows):
         return np.hstack([_gaps(part) for part in X.parts.values()])
     return missing_cells(X) if isinstance(X, np.ndarray) else np.zeros((X.shape[0], 0), dtype=bool)
