@@ -31,7 +31,7 @@ _MAX_CELLS = 1 << 25
 
 
 def coord(values: list[Hashable]) -> Array:
-    """Labels of one dimension, in a type that netCDF can hold."""
+    """Return the labels of one dimension in a type that netCDF can hold."""
     labels = np.asarray(values)
     return labels.astype(str) if labels.dtype.kind in "OSU" else labels
 
@@ -67,7 +67,7 @@ def labelled(
 
 
 def storable(value: Any) -> Any:
-    """Attributes that netCDF can hold."""
+    """Convert an attribute to what netCDF can hold."""
     if isinstance(value, int | float | str) and not isinstance(value, bool):
         return value
     if isinstance(value, list | tuple):
@@ -76,7 +76,7 @@ def storable(value: Any) -> Any:
 
 
 def tails(prob: float) -> tuple[float, float]:
-    """The quantiles between which an equal-tailed interval of this probability lies.
+    """Return the quantiles between which an equal-tailed interval of this probability lies.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def tails(prob: float) -> tuple[float, float]:
 
 
 def estimates(fitted: Fitted, rules: Sequence[RuleName] | None = None) -> xr.Dataset:
-    """Point estimates of all parameters, along a dimension named "estimate".
+    """Return point estimates of all parameters, along a dimension named "estimate".
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def estimates(fitted: Fitted, rules: Sequence[RuleName] | None = None) -> xr.Dat
 
 
 def diagnostics(fitted: Fitted) -> xr.Dataset:
-    """Convergence of a sampled posterior: R-hat, bulk and tail effective sample size of every parameter.
+    """Report convergence of a sampled posterior: R-hat, bulk and tail effective sample size of every parameter.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def diagnostics(fitted: Fitted) -> xr.Dataset:
 def parameter_summary(
     fitted: Fitted, draws: int = 4000, prob: float = PROB, random_state: int | None = 0
 ) -> xr.Dataset:
-    """Every point estimate of every parameter, beside its posterior standard deviation and credible interval.
+    """Return every point estimate of every parameter, with its posterior standard deviation and credible interval.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def parameter_summary(
 
 
 def _spread(posterior: Posterior, draws: int, bounds: tuple[float, float], rng: np.random.Generator) -> xr.Dataset:
-    """Standard deviation and credible interval of every parameter, from draws."""
+    """Compute the standard deviation and credible interval of every parameter from draws."""
     model = posterior.model
     cells = sum(int(np.prod(values.shape)) for values in posterior.draws(1, 1, np.random.default_rng(0)).values())
     size = max(2, min(draws, _MAX_CELLS // cells))
