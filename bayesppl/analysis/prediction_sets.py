@@ -1,4 +1,4 @@
-r"""Full conformal prediction sets: which labels of a new row the rows of the fit do not speak against.
+r"""Full conformal prediction sets: the labels of a new row that are compatible with the rows of the fit.
 
 Add the row with label k, predict each of the n + 1 rows from all others, and rank how probable each makes its own
 label:
@@ -75,7 +75,7 @@ class PredictionSets:
 
     @property
     def sizes(self) -> Array:
-        """Number of labels of every row: (n_rows,)."""
+        """The number of labels of every row: (n_rows,)."""
         return np.asarray(self.contains.sum(1))
 
     @property
@@ -85,7 +85,7 @@ class PredictionSets:
 
 
 def predict_set(fitted: Fitted, X: Any, level: float = 0.9, by_class: bool = False) -> PredictionSets:
-    """Labels of every row that are compatible with the rows of the fit: full conformal prediction, without refits.
+    """Find the labels of every row that conform with the rows of the fit: full conformal prediction, no refits.
 
     The set of a new row holds its label with a probability of at least ``level``, if only the new row and those of
     the fit are exchangeable (such as independent draws of one population). It is valid for any number of rows,
@@ -162,7 +162,7 @@ def predict_set(fitted: Fitted, X: Any, level: float = 0.9, by_class: bool = Fal
 def _left_out_joints(
     model: GenerativeModel, known: JointStatistics, seen: Any, row: Any, codes: Array
 ) -> Iterator[tuple[Array, Array]]:
-    """Log density and log class weights of n + 1 rows, each from all others, for every label of the new one.
+    """Yield log density and log class weights of n + 1 rows, each from all others, for every label of the new one.
 
     Where no class shares a parameter with another, and the prior is the same whatever the label, a row added to
     class k changes the density of class k alone: it is added to all of them at once.
@@ -215,14 +215,14 @@ def _are_separate(priors: Sequence[Joint]) -> bool:
 
 
 def _scores(log_density: Array, log_weights: Array, codes: Array, tempered: bool) -> Array:
-    """log p(y_i | x_i, all other rows) of every row, by a temperature that all of them teach: (n_rows,)."""
+    """Compute log p(y_i | x_i, all other rows) of every row, at a temperature learned from all rows: (n_rows,)."""
     if tempered:
         log_density = log_density / temper(log_density, log_weights, codes, np.ones(len(codes)))
     return log_scores(log_probabilities(log_density + log_weights, np.exp(log_weights)), codes)
 
 
 def _new_levels(fitted: Fitted, table: Table) -> Array:
-    """Whether a row shows a level that no row of the fit does, and that a fit with it would know: (n_rows,)."""
+    """Find rows with a level that no row of the fit has, and that a fit with them would have: (n_rows,)."""
     import pandas as pd
 
     found = np.zeros(len(table), dtype=bool)
@@ -251,7 +251,7 @@ def _require_symmetry(fitted: Fitted, rows: Rows) -> None:
 
 @singledispatch
 def chosen_by_rows(family: Family) -> str:
-    """What was fixed by the rows that the family was bound to, beside levels, and how to declare it."""
+    """Describe what the rows that the family was bound to have fixed, beside levels, and how to declare it."""
     return ""
 
 
