@@ -25,7 +25,7 @@ def probabilities(
     n_jobs: int | None = None,
     finish: Callable[[Array], Array] | None = None,
 ) -> Array:
-    """p(y = k | x), or its logarithm, for every row and class: (n_rows, n_classes).
+    """Compute p(y = k | x), or its logarithm, for every row and class: (n_rows, n_classes).
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def labels(
     *,
     n_jobs: int | None = None,
 ) -> Array:
-    """The most probable label of every row: (n_rows,)."""
+    """Return the most probable label of every row: (n_rows,)."""
 
     def most_probable(log_proba: Array) -> Array:
         return np.asarray(log_proba.argmax(1))
@@ -72,12 +72,15 @@ def labels(
 
 
 def log_density(fitted: Fitted, X: Any, rule: RuleName | None = None) -> Array:
-    """log p(x), whatever the class: (n_rows,). Low where rows are unlike those of training; see ``novelty``."""
+    """Compute log p(x), whatever the class: (n_rows,).
+
+    It is low where rows are unlike those of training; see ``novelty``.
+    """
     return np.asarray(logsumexp(fitted.log_joint(X, rule), axis=1))
 
 
 def predict_proba_mcse(fitted: Fitted, X: Any) -> Array:
-    """Monte-Carlo standard error of ``predict_proba(X, rule="predictive")``: (n_rows, n_classes).
+    """Estimate the Monte-Carlo error of ``predict_proba(X, rule="predictive")``: (n_rows, n_classes).
 
     Zero where the posterior is known in closed form; otherwise what more draws would still change, by batch means.
 
