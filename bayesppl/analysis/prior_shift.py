@@ -1,4 +1,4 @@
-r"""Deployment where the classes are not as frequent as in training ("prior shift").
+r"""Class frequencies where a classifier is used that are not those of training ("prior shift").
 
 What a row of class k looks like, p(x | y = k), is taken to be the same; only p(y) differs. Class probabilities
 then follow from the ones at hand by exchanging one set of weights for another, and the new weights are estimated
@@ -45,7 +45,7 @@ def estimate_class_weights(
     rule: RuleName | None = None,
     random_state: int | None = None,
 ) -> xr.Dataset:
-    r"""The class frequencies among unlabelled rows.
+    r"""Estimate the class frequencies among unlabelled rows.
 
     The likelihood of new weights w is :math:`\prod_i \sum_k w_k\,p(x_i \mid y = k)`, the labels summed out. ``em``
     is its maximum by the iteration of Saerens, Latinne & Decaestecker (2002). The posterior under a Dirichlet
@@ -99,12 +99,12 @@ def estimate_class_weights(
 
 
 def thetas_for(log_density: Array, draws: int) -> int:
-    """How many draws of the parameters there are room for: two at least."""
+    """Return how many draws of the parameters there is room for: two at least."""
     return int(np.clip(_HELD // max(1, log_density.size), 2, min(_THETAS, max(2, draws))))
 
 
 def log_densities(parts: Iterable[Array]) -> Array:
-    """log p(x | y = k), up to a constant for each row, from class probabilities under uniform weights."""
+    """Compute log p(x | y = k), up to a constant for each row, from class probabilities under uniform weights."""
     return logarithm(np.concatenate(list(parts), axis=1))
 
 
