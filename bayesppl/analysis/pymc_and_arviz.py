@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def to_pymc(fitted: Fitted, likelihood: Likelihood = "rows") -> Any:
-    """The same model as a ``pm.Model`` with named dims, to inspect, extend and sample.
+    """Build the same model as a ``pm.Model`` with named dims, to inspect, extend and sample.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def to_datatree(
     groups: Group | Sequence[Group] | Literal["all"] = ("posterior", "sample_stats"),
     log_likelihood: Part | Sequence[Part] = "joint",
 ) -> xr.DataTree:
-    """Posterior draws, and on request all that follows from them, by ArviZ's schema with named dims and coords.
+    """Return posterior draws, and all that is asked for besides, by ArviZ's schema with named dims and coords.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def build_tree(
     log_likelihood: Any,
     builders: Mapping[str, Callable[[Trunk], xr.Dataset]],
 ) -> xr.DataTree:
-    """The tree of :func:`to_datatree`, its groups made by ``builders``."""
+    """Build the tree of :func:`to_datatree`, its groups made by ``builders``."""
     import xarray as xr
 
     posterior = fitted.posterior
@@ -199,7 +199,7 @@ def build_tree(
 
 
 def recognition(fitted: ReadModel) -> pd.DataFrame:
-    """What every part of the model is, as a table: family, prior, how it was solved, and why.
+    """Tabulate what every part of the model is: family, prior, how it was solved, and why.
 
     ``solution`` is "exact" (closed form), "collapsed" (closed form given other variables, which are sampled),
     "compressed" (sampled, with a few rows that stand for all), "by rows" (sampled on every row), or "unused"
@@ -228,7 +228,7 @@ def user_datatree(
     groups: Any = ("posterior", "sample_stats"),
     log_likelihood: Any = "joint",
 ) -> xr.DataTree:
-    """Posterior draws under the names, dims and coords of the user's model.
+    """Return posterior draws under the names, dims and coords of the user's model.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def _refuse_prior_predictive(trunk: Trunk) -> NoReturn:
 
 
 def user_model(fitted: ReadModel, likelihood: Likelihood = "rows") -> Any:
-    """The user's model itself, which holds its rows.
+    """Return the user's model itself, which holds its rows.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def user_model(fitted: ReadModel, likelihood: Likelihood = "rows") -> Any:
 
 
 def _several[Name: str](option: str, asked: Name | Sequence[Name], known: Sequence[Name]) -> tuple[Name, ...]:
-    """One name or several, each once, of those that are known."""
+    """Return one name or several, each once, and refuse names that do not exist."""
     names = (asked,) if isinstance(asked, str) else tuple(dict.fromkeys(asked))
     if not names or set(names) - set(known):
         raise ValueError(f"{option} must be one or several of {', '.join(map(repr, known))}, found {asked!r}")
