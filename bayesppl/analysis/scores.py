@@ -22,7 +22,7 @@ _BLOCK_CELLS = 1 << 22
 
 
 def hits(log_proba: Array, codes: Array) -> Array:
-    """1 where the most probable class is the true one, else 0; the first of equally probable classes counts.
+    """Return 1 where the most probable class is the true one, else 0; of equally probable ones the first counts.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def hits(log_proba: Array, codes: Array) -> Array:
 
 
 def log_scores(log_proba: Array, codes: Array) -> Array:
-    """log p of the true label, natural logarithm; -inf where it was held impossible. Higher is better.
+    """Return log p of the true label, natural logarithm; -inf where it was held impossible. Higher is better.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def log_scores(log_proba: Array, codes: Array) -> Array:
 
 
 def weighted_average(scores: Array, weights: Array) -> tuple[float, float]:
-    """Average score of the rows of positive weight and its standard error, nan where a row was held impossible.
+    """Average the scores of rows of positive weight, with a standard error: nan where a row was held impossible.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def weighted_average(scores: Array, weights: Array) -> tuple[float, float]:
 
 
 def brier_scores(log_proba: Array, codes: Array) -> Array:
-    r"""Squared distance to the true label, :math:`\sum_k (p_k - [y = k])^2`, from 0 to 2. Lower is better.
+    r"""Square the distance to the true label, :math:`\sum_k (p_k - [y = k])^2`, from 0 to 2. Lower is better.
 
     This is the score of Brier (1950), summed over the classes; some authors halve it for two classes.
 
@@ -80,7 +80,9 @@ def brier_scores(log_proba: Array, codes: Array) -> Array:
 
 
 def calibration_gaps(log_proba: Array, codes: Array, bins: int = BINS) -> csr_array:
-    """Hit minus confidence of every row, in the column of its confidence bin: (n_rows, bins), one entry per row.
+    """Subtract confidence from hit, of every row, in the column of its confidence bin: (n_rows, bins).
+
+    There is one entry per row.
 
     The confidence is the probability of the most probable class; bin m holds confidences in ((m - 1)/bins,
     m/bins].
@@ -93,7 +95,7 @@ def calibration_gaps(log_proba: Array, codes: Array, bins: int = BINS) -> csr_ar
 
 
 def expected_calibration_error(log_proba: Array, codes: Array, bins: int = BINS) -> float:
-    r"""Average distance between confidence and accuracy, top label, bins of equal width. Lower is better.
+    r"""Average the distance of confidence and accuracy, top label, bins of equal width. Lower is better.
 
     .. math:: \mathrm{ECE} = \sum_m \frac{|B_m|}{n} \, |\mathrm{accuracy}(B_m) - \mathrm{confidence}(B_m)|
 
@@ -115,7 +117,7 @@ def expected_calibration_error(log_proba: Array, codes: Array, bins: int = BINS)
 
 
 def paired_difference(values: Array, reference: Array) -> tuple[float, float]:
-    """Mean difference of two scores of the same rows, and its standard error.
+    """Compute the mean difference of two scores of the same rows, and its standard error.
 
     Parameters
     ----------
@@ -144,7 +146,9 @@ def standard_error_of_sum(values: Array) -> float:
 def bootstrap_calibration_errors(
     gaps: Sequence[csr_array], rng: np.random.Generator, replicates: int = 1000
 ) -> Array:
-    """Calibration errors of several classifiers on the same resampled rows (Efron & Tibshirani 1993, chapter 6).
+    """Compute calibration errors of several classifiers on the same resampled rows.
+
+    See Efron & Tibshirani (1993), chapter 6.
 
     Parameters
     ----------
@@ -169,5 +173,5 @@ def bootstrap_calibration_errors(
 
 
 def _calibration_error(counts: Array, gaps: csr_array) -> Array:
-    """Calibration error of rows that occur ``counts`` times, one set of counts per line."""
+    """Compute the calibration error of rows that occur ``counts`` times, one set of counts per line."""
     return np.asarray(np.abs(counts @ gaps).sum(1) / gaps.shape[0])
