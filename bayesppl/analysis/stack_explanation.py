@@ -1,4 +1,4 @@
-r"""Why a stack answered as it did: Shapley shares of the log odds of the mixture.
+r"""Shapley shares of the log odds of a stack, or why it answered as it did.
 
 When only some columns S of a row are seen, the stack answers by what each member says of these,
 
@@ -123,7 +123,7 @@ def _largest(
     kept: AbstractSet[Hashable],
     most: int,
 ) -> dict[Hashable, list[Hashable]]:
-    """Take all units but those of the largest weights by themselves together.
+    """Keep the units of the largest weights, and weigh all others together as one.
 
     They are weighed by the member of the largest weight alone, one by one: every set of units costs time that is
     at least proportional to the columns, and orders of all units have more sets than units.
@@ -139,7 +139,7 @@ def _largest(
 
 
 def _by_member(stack: Stack, table: Table, odds: Odds, class_weights: ClassWeights | None) -> dict[str, Any]:
-    """The log odds of every member alone, and its part of the probability of each class."""
+    """Return the log odds of every member alone, and its part of the probability of each class."""
     log_probas = np.stack([member.log_proba(table) for member in stack.members], axis=1)
     parts = stack.weights[:, None] * np.exp(log_probas)
     dims, names = ("row", "model", "class"), [member.name for member in stack.members]
@@ -156,7 +156,7 @@ View = Callable[[Array, Array], Array]
 
 
 def _view(member: Member | Guest, stack: Stack, table: Table, units: Sequence[Sequence[Hashable]]) -> View:
-    """What a member says of rows of which some units are seen."""
+    """Return the class probabilities of a member as a function of rows and of the units seen of them."""
     names = stack.columns.names
     unit_of = {name: place for place, own in enumerate(units) for name in own}
 
@@ -220,7 +220,7 @@ def _view(member: Member | Guest, stack: Stack, table: Table, units: Sequence[Se
 
 
 def _by_trees(fitted: Fitted, belief: TreeDirichlet, table: Table) -> Array:
-    """log p(y = k | x_S) by the trees of the columns S that each row has: (n_rows, n_classes)."""
+    """Compute log p(y = k | x_S) by the trees of the columns S that each row has: (n_rows, n_classes)."""
     weights = fitted.posterior.predictive_weights()
     rows: Any = fitted.model.family.rows(fitted.encode(table))
     log_joint = np.log(weights) + log_predictive_of_seen(belief, rows)
@@ -228,7 +228,7 @@ def _by_trees(fitted: Fitted, belief: TreeDirichlet, table: Table) -> Array:
 
 
 def _drawn(fitted: Fitted) -> tuple[Array, Array]:
-    """Rows drawn from a model, as many of every class, and their weights."""
+    """Draw rows from a model, as many of every class, with their weights."""
     import pandas as pd
 
     n_classes = len(fitted.classes)
