@@ -42,7 +42,7 @@ _DOF = 4
 
 
 class Stacking(NamedTuple):
-    """Posterior of the weights.
+    """The posterior of the weights.
 
     ``weights``, (n_models,), the mode in log ratios; ``draws``, (n_draws, n_models); ``log_scores``, (n_rows,), of
     the combined predictions with these weights, and ``honest_log_scores``, with weights that have not seen the
@@ -103,7 +103,7 @@ def stack(
 
 
 def _averaged(likelihood: Array, weights: Array) -> Array:
-    """What the weights make of the likelihoods: (n_rows,).
+    """Average the likelihoods of the models by their weights: (n_rows,).
 
     Without BLAS, whose threads wait for each other many times as long as this takes where the machine has other
     work.
@@ -112,7 +112,7 @@ def _averaged(likelihood: Array, weights: Array) -> Array:
 
 
 def _mode(likelihood: Array, row_weights: Array, concentration: float) -> Array:
-    """The mode, by Newton steps that are halved until they climb.
+    """Find the mode by Newton steps that are halved until they climb.
 
     The sum of the weights is no constraint but a term: at the mode of what is maximised it is one.
     """
@@ -148,7 +148,7 @@ def _mode(likelihood: Array, row_weights: Array, concentration: float) -> Array:
 def _draw(
     likelihood: Array, row_weights: Array, weights: Array, concentration: float, rng: np.random.Generator
 ) -> Array:
-    """Draws from the posterior: heavy-tailed ones around the mode, resampled by importance where rows are few."""
+    """Draw from the posterior: heavy-tailed around the mode, resampled by importance where rows are few."""
     n_models, n_rows = likelihood.shape
     if n_models == 1:
         return np.ones((_DRAWS, 1))
@@ -181,7 +181,7 @@ def _draw(
 
 
 def _without_own_row(likelihood: Array, draws: Array) -> Array:
-    """Logarithm of what weights that have not seen a row give to it: (n_rows,)."""
+    """Compute the log likelihood of every row under weights that have not seen it: (n_rows,)."""
     few = draws[: max(50, min(len(draws), _PROPOSAL_CELLS // max(1, likelihood.shape[1])))]
     reciprocal = np.zeros(likelihood.shape[1])
     for draw in few:
