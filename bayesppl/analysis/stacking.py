@@ -1,4 +1,4 @@
-"""Several models of the same rows made one: left out, tempered, weighed, and kept if they matter.
+"""Stacks of models of the same rows: each is tempered and weighed by rows left out, and kept if it matters.
 
 The weights are those of :mod:`bayesppl.analysis.stack_weights`.
 """
@@ -154,7 +154,7 @@ def combine(
 
 
 def _background(rows: Rows) -> tuple[Table, Array]:
-    """A few rows, of every class as many if it can be, and weights that restore the frequencies of classes."""
+    """Choose a few rows, of every class as many if possible, and weights that restore class frequencies."""
     order = np.random.default_rng(0).permutation(np.flatnonzero(rows.weights > 0))
     codes = rows.codes[order]
     most = max(1, _BACKGROUND // len(np.unique(codes)))
