@@ -1,4 +1,4 @@
-"""A fitted model on one screen: the rows of the fit, what was found, and how far it can be trusted."""
+"""A summary of a fitted model on one screen: its rows, what was found, and how far it can be trusted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CELLS, _FEWEST = 4_000_000, 100
 
 @dataclass(frozen=True)
 class Summary:
-    """What :meth:`GenerativeClassifier.summary` returns: printed as text, and shown as a table in a notebook.
+    """The result of :meth:`GenerativeClassifier.summary`: printed as text, and shown as a table in a notebook.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Summary:
         return "\n".join([*lines, *self._rest])
 
     def _repr_html_(self) -> str:
-        """The same as tables in a notebook."""
+        """Show the same as tables in a notebook."""
         facts = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in self.facts.items())
         rest = "".join(f"<p>{escape(line)}</p>" for line in self._rest)
         return f"<table>{facts}</table>{self._table.to_html() if self.rows else ''}{rest}"
@@ -86,7 +86,7 @@ class Summary:
 
 
 def summary(fitted: Fitted, prob: float = PROB, random_state: int | None = 0) -> Summary:
-    """The fit on one screen: rows, classes, parameters by rule, evidence, calibration, convergence of draws.
+    """Summarise the fit on one screen: rows, classes, parameters by rule, evidence, calibration, convergence.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def summary(fitted: Fitted, prob: float = PROB, random_state: int | None = 0) ->
 
 
 def _rows(known: float, names: Sequence[Hashable], record: Mapping[str, Any]) -> Iterator[str]:
-    """How many rows are known, wholly and partly, by which columns, and by whose labels."""
+    """Describe how many rows are known, wholly and partly, by which columns, and by whose labels."""
     partly = f"{record['rows_partly_known']} rows partly known" if "rows_partly_known" in record else ""
     yield " and ".join(filter(None, (f"{known:g} rows" if known or not partly else "", partly)))
     if names:
@@ -162,7 +162,7 @@ def _rows(known: float, names: Sequence[Hashable], record: Mapping[str, Any]) ->
 
 
 def _draws(posterior: Posterior) -> dict[str, str]:
-    """How far draws can be trusted; nothing where none were needed."""
+    """Describe how far draws can be trusted; nothing where none were needed."""
     diagnosis = posterior.diagnosis
     measures = [m.reshape(len(m), -1) for m in diagnosis.measures.values()]
     if not measures:
@@ -177,7 +177,7 @@ def _draws(posterior: Posterior) -> dict[str, str]:
 
 
 def _evidence(fitted: Fitted) -> str:
-    """The exact value, an estimate marked as one, or why there is none."""
+    """Describe the evidence: the exact value, an estimate marked as one, or why there is none."""
     estimated = fitted.posterior.record.get("log_marginal_likelihood")
     try:
         return f"{float(log_evidence(fitted)['total']):.6g}"
@@ -190,7 +190,7 @@ def _evidence(fitted: Fitted) -> str:
 def _table(
     fitted: Fitted, prob: float, random_state: int | None
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Headings, and the first numbers of every parameter."""
+    """Return headings, and the first numbers of every parameter."""
     draws = min(1000, _CELLS // numbers_of_draw(fitted.posterior))
     table = parameter_summary(fitted, max(2, draws), prob, random_state)
     has_interval = not fitted.posterior.is_exact or draws >= _FEWEST
@@ -214,7 +214,7 @@ def _table(
 
 
 def _names(parameter: str, labels: Sequence[Sequence[str]], room: int) -> list[str]:
-    """``mean[a, length]`` of every line: labels cut to what differs, a long parameter to both ends."""
+    """Name every line, as in ``mean[a, length]``: labels cut to what differs, a long parameter to both ends."""
     if not labels:
         return [parameter]
     share = (room - len(parameter)) // len(labels) - 2
