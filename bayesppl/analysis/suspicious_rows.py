@@ -42,7 +42,7 @@ _PRIOR_ROWS, _PRIOR_WRONG = 20.0, 1.0
 
 
 def suspicious_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_weight: Any = None) -> pd.DataFrame:
-    """Rows of the fit by the probability that their label is wrong, the most suspicious first.
+    """Sort rows of the fit by the probability that their label is wrong, the most suspicious first.
 
     Every row is predicted from all others, exactly and without refits; each row counts with the probability that
     its label is right, which takes some five to twenty passes. Of an overconfident model every error is sure, and
@@ -108,7 +108,7 @@ def suspicious_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_weight:
 
 
 def noise_rate(log_score: Array, weights: Array, n_classes: int) -> float:
-    """The share of wrong labels: the mode of its posterior.
+    """Find the share of wrong labels: the mode of its posterior.
 
     Parameters
     ----------
@@ -128,6 +128,6 @@ def noise_rate(log_score: Array, weights: Array, n_classes: int) -> float:
 
 
 def wrong_label(log_score: Array, noise: float, n_classes: int) -> Array:
-    """The probability that a label is wrong, from log p of it and the share of wrong labels: (n_rows,)."""
+    """Compute the probability that a label is wrong, from log p of it and the share of wrong labels: (n_rows,)."""
     wrong = noise * -np.expm1(log_score) / (n_classes - 1)
     return np.asarray(wrong / (wrong + (1 - noise) * np.exp(log_score)))
