@@ -36,7 +36,7 @@ _STANDARD_ERRORS, _LOSS = 3.0, 0.1
 
 
 def temper(log_density: Array, log_weights: Array, codes: Array, row_weights: Array) -> float:
-    """The temperature that predicts left-out labels best.
+    """Find the temperature that predicts left-out labels best.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def temper(log_density: Array, log_weights: Array, codes: Array, row_weights: Ar
 
 
 def drawn_rows(n_rows: int, most: int) -> Array:
-    """Places of all rows in order, or of ``most`` of them, drawn at random, where they are more."""
+    """Return the places of all rows in order, or of ``most`` of them, drawn at random, where there are more."""
     if n_rows <= most:
         return np.arange(n_rows)
     return np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))
@@ -95,7 +95,7 @@ class Confidence(NamedTuple):
         return loss > _LOSS and (np.isinf(loss) or loss > _STANDARD_ERRORS * self.standard_error)
 
     def warn_if_far_too_high(self, model: str, tempered: float) -> None:
-        """Name the remedy, and the log score of left-out labels that is attained with a temperature."""
+        """Warn of a model that expects far more than it attains, and say what it attains with a temperature."""
         if self.is_far_too_high:
             warn(
                 f"{model} is badly overconfident: it expects a log score of {self.expected:.3g} of left-out "
@@ -108,7 +108,7 @@ class Confidence(NamedTuple):
 
 
 def confidence(log_proba: Array, codes: Array, row_weights: Array) -> Confidence:
-    """How sure class probabilities are, and how sure they can be.
+    """Measure how sure class probabilities are, and how sure they can be.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def confidence(log_proba: Array, codes: Array, row_weights: Array) -> Confidence
 def against_own(
     density: Array, log_weights: Array, codes: Array, row_weights: Array
 ) -> tuple[Array, Array, Array]:
-    """What rows show of every class against their own.
+    """Compare what rows show of every class with what they show of their own.
 
     Only rows of positive weight which their own class does not exclude can be scored.
 
@@ -194,7 +194,7 @@ class Scores:
 
     @classmethod
     def of(cls, log_density: Array, log_weights: Array, codes: Array, row_weights: Array) -> Scores:
-        """Score rows of positive weight which their own class does not exclude; no powers score others.
+        """Score rows of positive weight which their own class does not exclude; no powers score the others.
 
         Parameters
         ----------
@@ -208,21 +208,21 @@ class Scores:
         return cls(*in_order, codes[scored], row_weights[scored])
 
     def log_scores(self, powers: Array | float) -> Array:
-        """log p(y_i | x_i) of every row, with the densities taken to these powers: (n_rows,)."""
+        """Compute log p(y_i | x_i) of every row, with the densities taken to these powers: (n_rows,)."""
         return -self.normalised(powers)[1]
 
     def average(self, powers: Array | float) -> float:
-        """Average score of the rows, by weight; nan where there are none."""
+        """Average the score of the rows by weight; nan where there are none."""
         total = self.row_weights.sum()
         return float((self.row_weights * self.log_scores(powers)).sum() / total) if total else float("nan")
 
     def gradients(self, powers: Array | float) -> Array:
-        """Derivative of every row's score by the log of each power: (n_units, n_rows)."""
+        """Differentiate every row's score by the log of each power: (n_units, n_rows)."""
         expected = np.einsum("kn,bkn->bn", self.normalised(powers)[0], self.contrast)
         return np.asarray(-np.atleast_1d(powers)[:, None] * expected)
 
     def information(self, powers: Array | float) -> Array:
-        """Less the second derivative of the total score by the log powers, as the probabilities expect it.
+        """Compute the expected information: minus the second derivative of the total score by the log powers.
 
         Returns
         -------
@@ -234,7 +234,7 @@ class Scores:
         return np.asarray((away * (self.row_weights * proba).ravel()) @ away.T)
 
     def covariance(self, powers: Array | float, penalty: Array) -> Array:
-        """Of the log powers at a maximum: by the sandwich formula (Godambe 1960; White 1982).
+        """Estimate the covariance of log powers at a maximum: by the sandwich formula (Godambe 1960; White 1982).
 
         Parameters
         ----------
@@ -247,7 +247,7 @@ class Scores:
         return np.asarray(cho_solve(expected, cho_solve(expected, slopes @ slopes.T + penalty).T))
 
     def temperature(self) -> float:
-        """The maximum, over the power 1/T of one density, of the score less the penalty."""
+        """Find the maximum, over the power 1/T of one density, of the score less the penalty."""
 
         def slope(log_t: float) -> float:
             power = np.exp(-log_t)
@@ -260,7 +260,7 @@ class Scores:
         return float(np.exp(brentq(slope, *_BOUNDS, xtol=1e-10, rtol=1e-12)))
 
     def normalised(self, powers: Array | float) -> tuple[Array, Array]:
-        """Probabilities (n_classes, n_rows), and the log of the sum of the odds against the own class."""
+        """Compute probabilities (n_classes, n_rows), and the log of the sum of the odds against the own class."""
         odds = np.einsum("b,bkn->kn", np.atleast_1d(powers), self.contrast)  # BLAS would wake its threads
         odds += self.log_odds
         largest = odds.max(0)
