@@ -48,12 +48,12 @@ CELLS_AT_MOST = 1 << 27
 
 
 class NotAvailableError(ValueError):
-    """A group that this posterior cannot give."""
+    """A refusal of a group that this posterior cannot give."""
 
 
 @dataclass(frozen=True)
 class Trunk:
-    """What the builders of groups share."""
+    """The data that the builders of groups share."""
 
     fitted: Fitted
     theta: Theta
@@ -78,16 +78,16 @@ class Trunk:
 
     @cached_property
     def X(self) -> Any:
-        """The rows of the fit, encoded."""
+        """Encode the rows of the fit."""
         return self.posterior.model.family.bound.encode(self.training_rows.table)
 
     def steps(self, theta: Theta, n_rows: int) -> Iterator[Theta]:
-        """Portions of the draws, so that no temporary over rows and classes grows with their number."""
+        """Yield portions of the draws, so that no temporary over rows and classes grows with their number."""
         cells = max(1, n_rows * theta[CLASS_WEIGHTS].shape[1])
         return in_steps(theta, max(1, CHUNK_CELLS // cells))
 
     def log_proba(self, X: Any) -> Iterator[Array]:
-        """log p(y = k | x, θ) of encoded rows, portions of the draws: (n_some_draws, n_rows, n_classes)."""
+        """Yield log p(y = k | x, θ) of encoded rows, portions of the draws: (n_some_draws, n_rows, n_classes)."""
         for chunk in self.steps(self.theta, X.shape[0]):
             log_joint = self.posterior.model.log_joint(chunk)(X)
             yield log_probabilities(log_joint, chunk[CLASS_WEIGHTS][:, None, :])
@@ -124,7 +124,7 @@ def _posterior(trunk: Trunk) -> xr.Dataset:
 
 
 def _prior_draws(trunk: Trunk) -> Theta:
-    """Draws of the prior, one for each draw of the posterior."""
+    """Draw from the prior, once for each draw of the posterior."""
     prior = trunk.posterior.prior
     if not prior.is_proper().all():
         raise ImproperError("an improper prior has no draws; use a proper one, such as the default")
@@ -142,7 +142,7 @@ def _prior(trunk: Trunk) -> xr.Dataset:
 
 
 def _prior_predictive(trunk: Trunk) -> xr.Dataset:
-    """Labels by the class weights, and features given these labels and the covariates of each row."""
+    """Draw labels by the class weights, and features given these labels and the covariates of each row."""
     theta, rng = _prior_draws(trunk), trunk.streams["prior_predictive"]
     _refuse_huge("prior_predictive", trunk)
     codes = draw_codes(np.repeat(theta[CLASS_WEIGHTS][:, None], len(trunk.training_rows), axis=1), rng)
@@ -150,7 +150,7 @@ def _prior_predictive(trunk: Trunk) -> xr.Dataset:
 
 
 def _posterior_predictive(trunk: Trunk) -> xr.Dataset:
-    """Labels given the features of each row, and features given the label and the covariates of each row."""
+    """Draw labels given the features of each row, and features given the label and covariates of each row."""
     rng = trunk.streams["posterior_predictive"]
     _refuse_huge("posterior_predictive", trunk)
     labels = trunk.labels(trunk.X, rng)
@@ -159,19 +159,19 @@ def _posterior_predictive(trunk: Trunk) -> xr.Dataset:
 
 
 def _predictions(trunk: Trunk) -> xr.Dataset:
-    """Labels given the features of each new row."""
+    """Draw labels given the features of each new row."""
     return trunk.per_draw({"y": (("row",), trunk.labels(trunk.new_rows, trunk.streams["predictions"]))})
 
 
 def _predictions_constant_data(trunk: Trunk) -> xr.Dataset:
-    """Features and covariates of each new row."""
+    """Return features and covariates of each new row."""
     columns, rows = trunk.posterior.model.family.bound, trunk.new_rows
     given = {name: (("row",), values) for name, values in columns.covariates(rows).items()}
     return trunk.labelled({**columns.label_rows(rows), **given}, {})
 
 
 def _log_likelihood(trunk: Trunk) -> xr.Dataset:
-    """log p(y, x | θ), log p(y | θ), log p(x | y, θ) and log p(y | x, θ), those asked for, by rows."""
+    """Compute log p(y, x | θ), log p(y | θ), log p(x | y, θ), log p(y | x, θ), those asked for, by rows."""
     family, codes, theta = trunk.posterior.model.family, trunk.training_rows.codes, trunk.theta
     _refuse_huge("log_likelihood", trunk)
     found = {"y": logarithm(theta[CLASS_WEIGHTS])[:, codes]}
@@ -186,7 +186,7 @@ def _log_likelihood(trunk: Trunk) -> xr.Dataset:
 
 
 def _log_prior(trunk: Trunk) -> xr.Dataset:
-    """Log density of the prior, per part of the model that it makes independent."""
+    """Compute the log density of the prior, per part of the model that it makes independent."""
     prior, theta = trunk.posterior.prior, trunk.theta
     if not prior.is_proper().all():
         raise ImproperError("an improper prior has no density; use a proper one, such as the default")
@@ -206,7 +206,7 @@ def _log_prior(trunk: Trunk) -> xr.Dataset:
 
 
 def _observed_data(trunk: Trunk) -> xr.Dataset:
-    """Codes of the labels, and the features."""
+    """Return codes of the labels, and the features."""
     model, codes = trunk.posterior.model, trunk.training_rows.codes
     data = trunk.labelled({"y": (("row",), codes.astype(np.intp)), **model.family.bound.label_rows(trunk.X)}, {})
     data["y"].attrs["labels"] = [str(label) for label in model.classes]
@@ -214,7 +214,7 @@ def _observed_data(trunk: Trunk) -> xr.Dataset:
 
 
 def _constant_data(trunk: Trunk) -> xr.Dataset:
-    """Weight and covariates of every row."""
+    """Return weight and covariates of every row."""
     columns = {"weight": trunk.training_rows.weights, **trunk.posterior.model.family.bound.covariates(trunk.X)}
     return trunk.labelled({name: (("row",), values) for name, values in columns.items()}, {})
 
@@ -242,7 +242,7 @@ BUILDERS: dict[str, Callable[[Trunk], xr.Dataset]] = {
 def _simulate(
     trunk: Trunk, theta: Theta, codes: Array, rng: np.random.Generator
 ) -> dict[str, tuple[tuple[str, ...], Array]]:
-    """Rows of features for every draw, given codes (draw, row), with the covariates of the rows of the fit."""
+    """Draw features of rows for every draw, given codes (draw, row) and the covariates of the rows of the fit."""
     family = trunk.posterior.model.family
     covariates = family.bound.covariates(trunk.X)
     per_draw = [
