@@ -153,7 +153,7 @@ def tune(
 
 
 def path_of(search: Search) -> xr.Dataset:
-    """The path of a search over "step": ``objective``, and ``factor`` by "hyperparameter"."""
+    """Label the path of a search over "step": ``objective``, and ``factor`` by "hyperparameter"."""
     import xarray as xr
 
     return xr.Dataset(
@@ -173,7 +173,7 @@ def path_of(search: Search) -> xr.Dataset:
 def _correlations_seen(
     model: GenerativeModel, statistics: JointStatistics, prior: Joint, tuning: Tuning, bounds: Mapping[str, object]
 ) -> list[str]:
-    """Names of correlations that the prior has from the data, and that are not tuned by name."""
+    """List the correlations that the prior has from the data, and that are not tuned by name."""
     named = tuning.names or ()
     found = [name for name in bounds if name.rpartition(".")[2] == _CORRELATION and name not in named]
     if not found or same_leaves(prior, model.prior(statistics + statistics)):
