@@ -1,4 +1,4 @@
-r"""How sure the model is of its class probabilities.
+r"""The uncertainty of class probabilities, and what more data could remove of it.
 
 Given parameters θ the class probabilities of a row are p(y | x, θ); the posterior of θ makes a distribution of
 them. Its average, E[p(y | x, θ) | D], is what intervals and the entropy split refer to. It is *not* the predictive
@@ -129,7 +129,7 @@ def probability_draws[T](
     finish: Callable[[Array], T],
     class_weights: ClassWeights | None = None,
 ) -> Iterator[T]:
-    """What ``finish`` makes of p(y = k | x, θ) under posterior draws, one block of rows after the other.
+    """Apply ``finish`` to p(y = k | x, θ) under posterior draws, one block of rows after the other.
 
     From (n_draws, n_block, n_classes). Blocks are shared among the threads of the context; see
     :func:`bayesppl.kernels.ranges.in_order`.
@@ -153,7 +153,7 @@ def stack_probability_draws[T](
     finish: Callable[[Array], T],
     class_weights: ClassWeights | None = None,
 ) -> Iterator[T]:
-    """What ``finish`` makes of p(y = k | x) under draws of members of a stack, of temperatures and parameters.
+    """Apply ``finish`` to p(y = k | x) under draws of members of a stack, of temperatures and parameters.
 
     From (n_draws, n_block, n_classes), one block of rows after the other. A member is drawn by its weight.
 
@@ -177,7 +177,7 @@ def stack_probability_draws[T](
 
 
 def _view(member: Member | Guest, temperatures: Array, rng: np.random.Generator) -> Callable[[Table], Array]:
-    """Class probabilities by draws of a member, (n_draws, n_rows, n_classes), as a function of rows."""
+    """Return class probabilities by draws of a member, (n_draws, n_rows, n_classes), as a function of rows."""
     if isinstance(member, Guest) or isinstance(member.recoding, Leaves):
         return lambda rows: np.exp(log_probabilities(member.log_proba(rows) / temperatures, np.ones(1)))
     log_joints = log_joint_of_blocks(member.fitted, len(temperatures), rng, CHUNK_CELLS)
@@ -209,7 +209,7 @@ def _blocks(n_rows: int, n_draws: int, n_classes: int) -> list[slice]:
 def _probabilities(
     log_joints: Iterable[tuple[Array, Array]], temperatures: Array, new_weights: Array | None = None
 ) -> Array:
-    """Class probabilities under draws of the parameters: (n_draws, n_rows, n_classes).
+    """Compute class probabilities under draws of the parameters: (n_draws, n_rows, n_classes).
 
     Parameters
     ----------
@@ -278,7 +278,7 @@ def _quantile_of_sorted(draws: Array, prob: float) -> Array:
 
 
 def entropies(p: Array) -> Array:
-    """Entropy of averaged probabilities, average entropy, and their difference: (3, n_block)."""
+    """Compute the entropy of averaged probabilities, the average entropy, and their difference: (3, n_block)."""
     total, aleatoric = entr(p.mean(0)).sum(-1), entr(p).sum(-1).mean(0)
     return np.stack([total, aleatoric, total - aleatoric])
 
