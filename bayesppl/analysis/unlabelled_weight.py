@@ -1,4 +1,4 @@
-r"""How much rows without a label count: a weight λ and a temperature, chosen by leaving labelled rows out.
+r"""The weight λ of rows without a label, and a temperature, chosen by leaving labelled rows out.
 
 Where the density of the features is wrong, rows without a label pull the classes to where the density fits best,
 and not to where the labels are (Cozman & Cohen 2002). So their log likelihood gets a weight λ (Nigam, McCallum,
@@ -149,7 +149,7 @@ def judge(model: GenerativeModel, known: JointStatistics, rows: Rows, posterior:
 def _scored(
     rows: Rows, log_joint: Array, class_weights: Array, *, tempered: bool = True
 ) -> tuple[Calibration, Array]:
-    """The temperature learned from rows left out, or one, and their log scores at it."""
+    """Learn the temperature from rows left out, or take one, and score these rows at it."""
     others = log_joint.copy()
     others[np.arange(len(rows)), rows.codes] = -np.inf
     twice, codes = np.tile(class_weights, (2, 1)), np.concatenate([rows.codes, others.argmax(1)])
@@ -164,7 +164,7 @@ def _scored(
 
 
 def _best(log_scores: Array, row_weights: Array) -> int:
-    """The place of the weight by which rows are predicted best; of zero, the first, where nothing else is sure.
+    """Find the place of the weight that predicts rows best; of zero, the first, where no gain is sure.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def _best(log_scores: Array, row_weights: Array) -> int:
 
 
 def _cross_fitted(log_scores: Array, row_weights: Array, groups: Array) -> Array:
-    """What every row gains by the weight that half of the groups chooses, not its own: (n_rows,)."""
+    """Compute what every row gains by the weight that half of the groups, not its own, chooses: (n_rows,)."""
     gained, rng = np.zeros(len(row_weights)), np.random.default_rng(0)
     for _ in range(_SPLITS):
         half = np.isin(groups, rng.permutation(np.unique(groups))[::2])
@@ -188,14 +188,14 @@ def _cross_fitted(log_scores: Array, row_weights: Array, groups: Array) -> Array
 
 
 def _groups(n_rows: int, n_groups: int) -> Array:
-    """The group in which each labelled row is left out."""
+    """Assign every labelled row to a group that is left out together."""
     return np.random.default_rng(0).permutation(n_rows) % n_groups
 
 
 def _left_out(
     model: GenerativeModel, known: JointStatistics, rows: Rows, weight: float, groups: Array
 ) -> tuple[Array, Array]:
-    """log p(x_i, y = k) of labelled rows from the others and the unlabelled ones, and the class weights in it.
+    """Compute log p(x_i, y = k) of labelled rows from the others and the unlabelled ones, and its class weights.
 
     A row leaves with its whole weight.
     """
@@ -220,7 +220,7 @@ def _left_out(
 
 
 def unlabelled_gain(fitted: Fitted) -> UnlabelledGain:
-    """What rows without a label gain in the log score of labelled rows left out, with its standard error.
+    """Return what rows without a label gain in the log score of labelled rows left out, with its standard error.
 
     Returns
     -------
@@ -253,7 +253,7 @@ def unlabelled_gain(fitted: Fitted) -> UnlabelledGain:
 
 
 def label_missingness(fitted: Fitted, prob: float = 0.89) -> xr.Dataset:
-    """Whether labels are missing for a reason: the log odds of that, by how uncertain the class of a row is.
+    """Estimate whether labels are missing for a reason: the log odds of that, by how uncertain the class is.
 
     Parameters
     ----------
