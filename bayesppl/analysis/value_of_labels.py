@@ -1,4 +1,4 @@
-r"""What the label of a row without one would be worth, before it is asked for.
+r"""The value of the label of a row without one, before it is asked for.
 
 With the label k of row x the posterior is that of one row more, exactly, and so is every prediction. What the
 prediction of another row z gains is known on average over the label, as the model predicts it,
@@ -32,7 +32,7 @@ _LEAST = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class LabelValues:
-    """What the label of every row is worth.
+    """The value of the label of every row.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class LabelValues:
 
     @property
     def best(self) -> int:
-        """Place of the row whose label is worth most."""
+        """The place of the row whose label is worth most."""
         return int(self.gain.argmax())
 
     def worth_asking(self, n_rows: float, cost: float = 1.0) -> bool:
@@ -61,7 +61,7 @@ class LabelValues:
 
 
 def value_of_labels(fitted: Fitted, X: Any, targets: Any = None, most: int = 200) -> LabelValues:
-    """Expected gain in log score of asking for the label of each row, by exact updates of the posterior.
+    """Compute the gain in log score expected of the label of each row, by exact updates of the posterior.
 
     It is the gain as the model expects it: zero where the label is known already, or would change no other
     prediction. Priors and temperatures are held as they are. This takes as long as predicting the targets
