@@ -1,1 +1,1 @@
-"""Rules and models compared, learning curves, calibration, and checks of families."""
+"""Comparisons of rules and models, learning curves, calibration, and checks of families."""
