@@ -1,4 +1,4 @@
-"""The four rules side by side: on the parameters, and on held-out rows."""
+"""Comparison of the four rules: on the parameters, and on held-out rows."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ SCORES = (*ROW_SCORES, "ece")
 
 
 def average_scores(log_proba: Array, codes: Array) -> dict[str, float]:
-    """Compute every score of some rows."""
+    """Average every score of some rows."""
     averages = {name: float(per_row(log_proba, codes).mean()) for name, per_row in ROW_SCORES.items()}
     return {**averages, "ece": scores.expected_calibration_error(log_proba, codes)}
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What :func:`compare` returns.
+    """The result of :func:`compare`.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Comparison:
         return f"Comparison on {rows} held-out rows: {attributes}\n{table}"
 
     def _repr_html_(self) -> str:
-        """The scores as a table in a notebook, with what a rule lacks and why."""
+        """Show the scores as a table in a notebook, and why rules do not exist."""
         rows = self.probabilities.sizes["row"]
         why = "".join(f"<p>{rule} is undefined: {escape(reason)}</p>" for rule, reason in self.undefined.items())
         table = self.scores[list(SCORES)].to_dataframe().round(4).to_html()
