@@ -102,7 +102,7 @@ IN_PYMC = (check_pymc_density, check_pymc_likelihood)
 
 
 def check_family(family: Family, X: Any, y: Any, seed: int = 0) -> None:
-    """Run every check of the contract; raises AssertionError with the name of the first that fails.
+    """Run every check of the contract, and raise AssertionError with the name of the first that fails.
 
     Examples
     --------
@@ -116,6 +116,6 @@ def check_family(family: Family, X: Any, y: Any, seed: int = 0) -> None:
 
 
 def checks_of(family: Family) -> tuple[Callable[[Case], None], ...]:
-    """The checks that apply to a family: those of closed forms, and of PyMC, only where it has any."""
+    """Return the checks that apply to a family: those of closed forms, and of PyMC, only where it has any."""
     checks = CHECKS if isinstance(family, ConjugateFamily) else PLAIN_CHECKS
     return checks if family.has_pymc_model else tuple(c for c in checks if c not in IN_PYMC)
