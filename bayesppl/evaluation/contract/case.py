@@ -1,4 +1,4 @@
-"""What a check is given: a family, its prior, and rows simulated from both."""
+"""The case that a check is about: a family, its prior, and rows simulated from both."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bayesppl.kernels.arrays import Array, Theta, select_draws
 class Case(NamedTuple):
     """A bound family, a proper prior, and rows simulated from it.
 
-    Where nobody knows something of a row, such as its component, sums are of ``completed``, with a draw of it.
+    Where something of a row is hidden, such as its component, sums are of ``completed``, which holds a draw of it.
     """
 
     family: Family
@@ -40,7 +40,7 @@ class Case(NamedTuple):
         return self.prior.update(self.statistics)
 
     def draw(self, size: int) -> Theta:
-        """Parameters drawn from the posterior, or from a prior that has none in closed form."""
+        """Draw parameters from the posterior, or from a prior that has none in closed form."""
         if self.prior.has_closed_form:
             found: Theta = self.posterior.draw(size, self.rng)
             return found
@@ -86,25 +86,25 @@ def make_case(family: Family, X: Any, y: Any, seed: int = 0, n_rows: int = 40) -
 
 
 def _held(prior: Any) -> Any:
-    """The prior as one that was declared: other rows are no part of it."""
+    """Return the prior as one that was declared: other rows are no part of it."""
     if isinstance(prior, Joint):
         return replace(prior, parts={name: _held(part) for name, part in prior.parts.items()})
     return replace_unchecked(prior, hierarchy=None)
 
 
 def of_rows(case: Case, rows: Any, weights: Array | None = None) -> Any:
-    """Statistics of some of the rows."""
+    """Sum the statistics of some of the rows."""
     return closed_forms.sufficient_statistics(
         case.family, case.completed[rows], one_hot(case.codes[rows], case.n_classes, weights)
     )
 
 
 def log_likelihood(case: Case, theta: Theta) -> Array:
-    """Log likelihood of all rows under their own class, one value per draw."""
+    """Sum the log likelihood of all rows under their own class, one value per draw."""
     every = case.family.log_likelihood(theta)(case.X)
     return np.asarray(every[..., np.arange(len(case.codes)), case.codes].sum(-1))
 
 
 def lead(theta: Theta) -> Theta:
-    """Parameters with a draw axis of length one."""
+    """Give parameters a draw axis of length one."""
     return {name: values[None] for name, values in theta.items()}
