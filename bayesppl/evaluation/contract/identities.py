@@ -76,7 +76,7 @@ def check_quicker_formulas(case: Case) -> None:
 
 
 def _single_kinds(posterior: Any, statistics: Any, rows: Any) -> Iterator[tuple[Any, Any, RowStatistics]]:
-    """Rows of one kind each, the belief that they update, and the statistics of all of them."""
+    """Yield rows of one kind each, the belief that they update, and the statistics of all of them."""
     if isinstance(rows, JointRows):
         for name, part in rows.parts.items():
             yield from _single_kinds(posterior.parts[name], statistics.parts[name], part)
