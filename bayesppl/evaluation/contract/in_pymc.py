@@ -51,7 +51,7 @@ def check_pymc_likelihood(case: Case) -> None:
 
 
 def _pymc_likelihoods(case: Case, observe: Callable[[Any], None]) -> Iterator[tuple[Theta, float]]:
-    """Parameters drawn from the prior, with the log density that PyMC has for what is observed."""
+    """Draw parameters from the prior, with the log density that PyMC has for what is observed."""
     import pymc as pm
 
     points = [select_draws(case.draw(1), 0) for _ in range(3)]
@@ -63,7 +63,10 @@ def _pymc_likelihoods(case: Case, observe: Callable[[Any], None]) -> Iterator[tu
 
 
 def _pymc_points(case: Case, likelihood: str, n_points: int = 4) -> Iterator[tuple[Theta, float, float, float]]:
-    """Parameters at random points of the PyMC model, log densities of prior and model, the volume of the map."""
+    """Yield parameters at random points of the PyMC model, log densities of prior and model, and a volume.
+
+    It is the log volume of the map from free variables to parameters.
+    """
     from bayesppl.inference.pymc.graphs import Interpreter
 
     with _empty_model(case) as model:
@@ -103,7 +106,7 @@ def _uncompiled() -> Any:
 
 
 def _log_volume(parameters: Callable[[Sequence[Array]], list[Array]], free: Sequence[Array]) -> float:
-    """Log volume of the map from free variables to parameters, by central differences."""
+    """Compute the log volume of the map from free variables to parameters, by central differences."""
     flat = np.concatenate([values.ravel() for values in free])
     steps = np.diag(1e-5 * np.maximum(1.0, np.abs(flat)))
     moved = np.split(np.concatenate([flat + steps, flat - steps]), np.cumsum([v.size for v in free])[:-1], axis=1)
