@@ -43,7 +43,7 @@ def _assert_same(found: Any, expected: Any, rtol: float = 1e-9, atol: float = 1e
 
 
 def _numbers(value: Any) -> list[tuple[str, Any]]:
-    """The arrays of statistics, without the pairs that track their rounding, which need not be there."""
+    """List the arrays of statistics, without the pairs that track their rounding, which need not be there."""
     return [(path, array) for path, array in leaves(value) if ".sums" not in path]
 
 
