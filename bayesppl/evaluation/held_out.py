@@ -39,7 +39,7 @@ def learning_curve(
     test_share: float = 0.3,
     random_state: int | None = 0,
 ) -> xr.Dataset:
-    """Held-out scores of every rule over the number of training rows.
+    """Score every rule on held-out rows over the number of training rows.
 
     Each repeat sets a random share of the rows aside for testing and takes its training sets from the others, the
     smaller ones within the larger; one row of every class comes first. All rules have the same rows, so they are
@@ -131,7 +131,7 @@ def each_class_first(rows: Array, codes: Array) -> Array:
 
 
 def _paired(values: Array, reference: Array) -> tuple[Array, Array]:
-    """Mean difference over the repeats that have both, and its standard error (nan where it does not exist)."""
+    """Average differences over the repeats that have both, with a standard error (nan where there is none)."""
     import pandas as pd
 
     with np.errstate(invalid="ignore"):
@@ -149,7 +149,7 @@ def reliability(
     prob: float = PROB,
     rule: RuleName | None = None,
 ) -> xr.Dataset:
-    r"""Confidence against hit rate on held-out rows, with credible bands and a decomposition of the log score.
+    r"""Compare confidence with hit rate on held-out rows: credible bands, and a decomposition of the log score.
 
     The hit rate of a bin with h hits among n rows has the posterior Beta(h + ½, n − h + ½) (Jeffreys; Brown, Cai &
     DasGupta 2001). The negative log score of the event "the most probable label is right", the rows of a bin given
@@ -221,5 +221,5 @@ def reliability(
 
 
 def _divergence(p: Array, q: Any) -> Array:
-    """Relative entropy of two coins."""
+    """Compute the relative entropy of two coins."""
     return np.asarray(rel_entr(p, q) + rel_entr(1 - p, 1 - q))
