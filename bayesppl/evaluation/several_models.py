@@ -1,4 +1,4 @@
-"""Models compared by their evidence and by exact leave-one-out, and the range of what they predict."""
+"""Comparison of models by their evidence and by exact leave-one-out, and the range of what they predict."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def compare_models(
     fitted = _fitted(named, X, y, sample_weight)
     _require_same_columns(fitted)
 
-    evidence = np.asarray([float(_asked(name, clf.log_evidence)["total"]) for name, clf in fitted.items()])
-    loos = [_asked(name, clf.loo) for name, clf in fitted.items()]
+    evidence = np.asarray([float(_call(name, clf.log_evidence)["total"]) for name, clf in fitted.items()])
+    loos = [_call(name, clf.loo) for name, clf in fitted.items()]
     elpds = [loo.elpd() for loo in loos]
     by_row = np.array([np.asarray(elpd.elpd_i).ravel() for elpd in elpds])
     with np.errstate(invalid="ignore"):  # a row that two rules hold impossible
@@ -118,10 +118,10 @@ def compare_models(
     )
 
 
-def _asked[T](name: str, question: Callable[[], T]) -> T:
-    """Ask a model; a refusal names it."""
+def _call[T](name: str, method: Callable[[], T]) -> T:
+    """Call a method of a model, and name the model in a refusal."""
     try:
-        return question()
+        return method()
     except (ImproperError, UndefinedEstimateError) as error:
         raise type(error)(f"model {name!r}: {error}") from None
 
