@@ -80,39 +80,6 @@ class _Weighted(NamedTuple):
     pareto_k: Array
 
 
-@dataclass(frozen=True, eq=False)
-class _Tally:
-    """Log joints of all rows, with all rows and without each, to which factors known by draws are added."""
-
-    exact: tuple[Array, Array]
-    fitted: Array
-    without: Array
-    log_class_weights: Array
-
-    def put(self, at: slice, factors: Sequence[_Weighted], codes: Array) -> list[Array]:
-        """Add all factors at some rows, and return the influence of each on the scores of these rows.
-
-        Influences are summed over batches of consecutive draws: (n_batches, n_rows).
-        """
-        self.fitted[at], self.without[at] = (known[at] for known in self.exact)
-        parts = []
-        with np.errstate(divide="ignore", invalid="ignore"):
-            for one in factors:
-                self.fitted[at] += log_mean_exp(one.fitted, 0)
-                weighted = one.without + one.log_weights
-                parts.append((weighted, logsumexp(weighted, axis=0)))
-                self.without[at] += parts[-1][1]
-                if one.factor.class_weights is not None:
-                    of_draws = np.log(one.factor.class_weights)[:, None] + one.log_weights
-                    self.log_class_weights[at] = logsumexp(of_draws, axis=0)
-            change = np.eye(self.without.shape[1])[codes[at]] - softmax(self.without[at], axis=1)
-            relative = [np.exp(weighted - np.where(np.isneginf(total), 0.0, total)) for weighted, total in parts]
-        return [
-            _over_batches((values * change).sum(2), one.factor.shape)
-            for values, one in zip(relative, factors, strict=True)
-        ]
-
-
 def joints_of_draws(
     posterior: Posterior, X: Any, codes: Array, weights: Array, refits: int
 ) -> tuple[Joints, ImportanceSampled]:
@@ -129,8 +96,9 @@ def joints_of_draws(
     """
     codes = codes.astype(np.intp)
     members = Membership(codes, weights)
-    labels, exact, drawn = posterior.factors(X, codes, weights)
-    tally, fitted_weights = _exact_part(posterior, labels, exact, members)
+    labels, exact_factors, drawn = posterior.factors(X, codes, weights)
+    exact = _exact_joints(posterior, labels, exact_factors, members)
+    found = Joints(*(values.copy() for values in exact))
     n_draws = min(int(np.prod(factor.shape)) for factor in drawn)
     if n_draws < LEAST_DRAWS:
         raise ValueError(
@@ -139,9 +107,9 @@ def joints_of_draws(
         )
     good_k = min(1 - 1 / np.log10(n_draws), 0.7)
     pareto_k, variance, of_batches = np.zeros(len(codes)), np.zeros(len(codes)), [np.zeros(1)] * len(drawn)
-    for at in row_ranges(len(codes), n_draws * len(fitted_weights), CHUNK_CELLS):
+    for at in row_ranges(len(codes), n_draws * len(found.fitted_weights), CHUNK_CELLS):
         factors = [_weighted(factor, at, members) for factor in drawn]
-        influences = tally.put(at, factors, codes)
+        influences = _add_drawn(exact, found, factors, at, codes)
         pareto_k[at] = np.max([one.pareto_k for one in factors], axis=0)
         variance[at] = sum(map(_variance, influences))
         trusted = weights[at] * (pareto_k[at] <= good_k)
@@ -152,7 +120,7 @@ def joints_of_draws(
     for row in counted(again, "sampling anew without rows whose importance weights cannot be trusted"):
         at = slice(row, row + 1)
         factors = [_sampled_anew(_weighted(factor, at, members), at, members, good_k) for factor in drawn]
-        variance[at] = sum(map(_variance, tally.put(at, factors, codes)))
+        variance[at] = sum(map(_variance, _add_drawn(exact, found, factors, at, codes)))
         pareto_k[row] = 0.0
     if (pareto_k > good_k).any():
         worst = int(pareto_k.argmax())
@@ -167,16 +135,42 @@ def joints_of_draws(
     about = ImportanceSampled(
         pareto_k, good_k, tuple(sorted(again)), np.sqrt(variance), float(np.sqrt(total)) / weights.sum(), n_draws
     )
-    log_class_weights = tally.log_class_weights
-    return Joints(tally.without, np.exp(log_class_weights), log_class_weights, tally.fitted, fitted_weights), about
+    return found._replace(class_weights=np.exp(found.log_class_weights)), about
 
 
-def _exact_part(
+def _add_drawn(exact: Joints, found: Joints, factors: Sequence[_Weighted], at: slice, codes: Array) -> list[Array]:
+    """Add factors known by draws at some rows to those in closed form, and write the sums into ``found``.
+
+    Returns
+    -------
+    list of (n_batches, n_rows)
+        Of each factor, the influence of draws on the scores of these rows, summed over batches of draws.
+    """
+    found.fitted[at], found.without[at] = exact.fitted[at], exact.without[at]
+    parts = []
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for one in factors:
+            found.fitted[at] += log_mean_exp(one.fitted, 0)
+            weighted = one.without + one.log_weights
+            parts.append((weighted, logsumexp(weighted, axis=0)))
+            found.without[at] += parts[-1][1]
+            if one.factor.class_weights is not None:
+                of_draws = np.log(one.factor.class_weights)[:, None] + one.log_weights
+                found.log_class_weights[at] = logsumexp(of_draws, axis=0)
+        change = np.eye(found.without.shape[1])[codes[at]] - softmax(found.without[at], axis=1)
+        relative = [np.exp(weighted - np.where(np.isneginf(total), 0.0, total)) for weighted, total in parts]
+    return [
+        _over_batches((values * change).sum(2), one.factor.shape)
+        for values, one in zip(relative, factors, strict=True)
+    ]
+
+
+def _exact_joints(
     posterior: Posterior, labels: Any, exact: Sequence[tuple[Posterior, Any]], members: Membership
-) -> tuple[_Tally, Array]:
-    """Compute the factors in closed form, and the class weights given all rows."""
+) -> Joints:
+    """Multiply the factors in closed form, with class weights of one where those are known by draws only."""
     shape = len(members.codes), posterior.model.n_classes
-    fitted, without, log_class_weights = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    fitted, without, log_class_weights = np.zeros((3, *shape))
     fitted_weights = posterior.predictive_weights()
     if labels is not None:
         fitted_weights, _, log_class_weights = labels_without(labels, members, shape[1])
@@ -185,7 +179,7 @@ def _exact_part(
         found = row_joints(part, rows, members.codes, members.weights, "predictive")
         fitted = fitted + density_of(found.fitted, logarithm(np.broadcast_to(found.fitted_weights, shape)))
         without = without + density_of(found.without, found.log_class_weights)
-    return _Tally((fitted, without), fitted.copy(), without.copy(), log_class_weights), fitted_weights
+    return Joints(without, np.exp(log_class_weights), log_class_weights, fitted, fitted_weights)
 
 
 def _weighted(factor: DrawnFactor, at: slice, members: Membership) -> _Weighted:

@@ -138,39 +138,6 @@ def confidence(log_proba: Array, codes: Array, row_weights: Array) -> Confidence
     return Confidence(float((weights * expected).sum()), float((weights * attained).sum()), error)
 
 
-def against_own(
-    density: Array, log_weights: Array, codes: Array, row_weights: Array
-) -> tuple[Array, Array, Array]:
-    """Compare what rows show of every class with what they show of their own.
-
-    Only rows of positive weight which their own class does not exclude can be scored.
-
-    Parameters
-    ----------
-    density : (n_rows, n_classes, n_units)
-        Log densities of left-out rows.
-    log_weights : (n_rows, n_classes) or (n_classes,)
-    codes, row_weights : (n_rows,)
-
-    Returns
-    -------
-    contrast : (n_scored, n_classes, n_units)
-        Log densities less those of the row's own class; zero where a class is impossible.
-    log_odds : (n_scored, n_classes)
-        Of the class against the row's own before anything is seen; -inf where the class is impossible.
-    scored : (n_rows,) of bool
-    """
-    log_weights = np.broadcast_to(log_weights, density.shape[:2])
-    own = np.arange(len(codes)), codes
-    scored = (row_weights > 0) & np.isfinite(density[own]).all(-1) & np.isfinite(log_weights[own])
-    density, log_weights, codes = density[scored], log_weights[scored], codes[scored]
-    own = np.arange(len(codes)), codes
-    excluded = np.isneginf(density).any(-1) | np.isneginf(log_weights)
-    density -= density[own][:, None]  # a copy already
-    density[excluded] = 0.0
-    return density, np.where(excluded, -np.inf, log_weights - log_weights[own][:, None]), scored
-
-
 @dataclass(frozen=True, eq=False)
 class Scores:
     """The score of left-out labels as a function of powers of densities, with its derivatives.
@@ -202,7 +169,15 @@ class Scores:
         log_weights : (n_rows, n_classes) or (n_classes,)
         codes, row_weights : (n_rows,)
         """
-        contrast, log_odds, scored = against_own(log_density, log_weights, codes, row_weights)
+        log_weights = np.broadcast_to(log_weights, log_density.shape[:2])
+        own = np.arange(len(codes)), codes
+        own_density, own_weight = log_density[own][:, None], log_weights[own][:, None]
+        scored = (row_weights > 0) & np.isfinite(own_density).all((1, 2)) & np.isfinite(own_weight[:, 0])
+        contrast, log_weights = log_density[scored], log_weights[scored]
+        excluded = np.isneginf(contrast).any(-1) | np.isneginf(log_weights)
+        contrast -= own_density[scored]  # a copy already
+        contrast[excluded] = 0.0
+        log_odds = np.where(excluded, -np.inf, log_weights - own_weight[scored])
         # rows last: steps along rows are long, those along classes short
         in_order = np.ascontiguousarray(contrast.T), np.ascontiguousarray(log_odds.T)
         return cls(*in_order, codes[scored], row_weights[scored])
