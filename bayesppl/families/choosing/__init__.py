@@ -1,1 +1,1 @@
-"""Which family models which columns: by their dtypes, or by the evidence of the rows."""
+"""The choice of a family for every column: by its dtype, or by the evidence of the rows."""

@@ -30,7 +30,7 @@ _BELOW = 1e-9
 
 
 def equal_edges(low: float, high: float, n_bins: int) -> Array:
-    """Edges of bins of one width.
+    """Return the edges of bins of one width: (n_bins + 1,).
 
     Those within lie a little lower, so that a value on an edge, as values on a grid often are, is above it in
     every unit.
@@ -41,7 +41,7 @@ def equal_edges(low: float, high: float, n_bins: int) -> Array:
 
 
 def quantile_edges(ordered: Ordered, n_bins: int, bounds: tuple[float, float], least: float) -> Array:
-    """Edges at quantiles of ordered values, no closer than ``least``; there may be fewer bins than asked for."""
+    """Place edges at quantiles of ordered values, no closer than ``least``: perhaps fewer bins than asked for."""
     low, high = bounds
     least *= 1 - 1e-6  # distances on a grid are its steps but for rounding
     kept = [low]
@@ -52,7 +52,7 @@ def quantile_edges(ordered: Ordered, n_bins: int, bounds: tuple[float, float], l
 
 
 def log_evidence(counts: Array, widths: Array, concentration: float) -> Array:
-    """Log evidence of each class: (n_classes,), from counts (n_classes, n_bins)."""
+    """Return the log evidence of each class: (n_classes,), from counts (n_classes, n_bins)."""
     total = counts.shape[1] * concentration
     of_counts = log_rising(np.full(counts.shape, concentration), counts).sum(1)
     return np.asarray(of_counts - log_rising(np.asarray(total), counts.sum(1)) - counts @ np.log(widths))
@@ -73,7 +73,7 @@ class Ordered(NamedTuple):
 
     @classmethod
     def merged(cls, each: Sequence[Ordered]) -> Ordered:
-        """The values of all classes."""
+        """Merge the values of all classes."""
         values = np.concatenate([one.values for one in each])
         return cls.of(values, np.concatenate([np.diff(one.weight_before) for one in each]))
 
@@ -82,19 +82,19 @@ class Ordered(NamedTuple):
         return float(self.weight_before[-1])
 
     def quantiles(self, n_parts: int) -> Array:
-        """The values that divide the weight into so many equal parts: (n_parts - 1,)."""
+        """Find the values that divide the weight into ``n_parts`` equal parts: (n_parts - 1,)."""
         below = np.arange(1, n_parts) * self.weight / n_parts
         places = np.searchsorted(self.weight_before, below, side="right") - 1
         return np.asarray(self.values[np.minimum(places, len(self.values) - 1)])
 
     def counts(self, edges: Array) -> Array:
-        """Weight in each bin, the outermost of which hold all that is beyond them: (n_bins,)."""
+        """Sum the weight in each bin, the outermost of which hold all that is beyond them: (n_bins,)."""
         places = np.searchsorted(self.values, edges[1:-1])
         return np.diff(self.weight_before[np.concatenate([[0], places, [len(self.values)]])])
 
 
 class Bins(NamedTuple):
-    """The bins of the highest evidence, and the logarithm of the number of choices they are one of."""
+    """The bins of the highest evidence, and the logarithm of the number of bins they were chosen from."""
 
     edges: Array
     log_choices: float
@@ -107,7 +107,7 @@ def best_bins(
     bounds: tuple[float, float],
     rounding: float,
 ) -> Bins:
-    """The edges of the highest evidence, summed over classes.
+    """Find the edges of the highest evidence, summed over classes.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def best_bins(
 def candidates(
     ordered: Ordered, spacings: Sequence[Spacing], bounds: tuple[float, float], rounding: float
 ) -> Iterator[tuple[Array, float]]:
-    """Edges to try, each with the logarithm of the number of choices that it is one of.
+    """Yield edges to try, each with the logarithm of the number of choices that it is one of.
 
     The edges of bins of one width follow from their number. Those at quantiles are M − 1 of the places between the
     distinct values, and pay for having been chosen among them: otherwise their evidence would be that of bins
@@ -155,7 +155,7 @@ def candidates(
 
 
 def bounds_of(values: Array, rounding: float) -> tuple[float, float]:
-    """The range of values that were rounded; of a single value, one about as wide as the value."""
+    """Return the range of values that were rounded; of a single value, one about as wide as the value."""
     low, high = float(values.min()) - rounding / 2, float(values.max()) + rounding / 2
     half = max(abs(low), 1.0) / 2
     return (low, high) if high > low else (low - half, high + half)

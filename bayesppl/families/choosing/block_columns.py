@@ -1,4 +1,4 @@
-"""Which columns blocks are made of: by name, by position, as a slice, or by a selector of scikit-learn."""
+"""The columns of blocks: given by name, by position, as a slice, or by a selector of scikit-learn."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class KindOfDensity(NamedTuple):
 def choose_columns(
     table: Table, classes: Sequence[Hashable], members: Membership
 ) -> tuple[dict[str, tuple[tuple[Hashable, ...], Family]], ColumnChoice]:
-    """Blocks of columns with the density of the highest evidence, and the evidences.
+    """Choose the density of the highest evidence for every column; return blocks of columns, and the evidences.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def choose_columns(
 
 
 def _family(density: str, details: Mapping[Hashable, Any]) -> Family:
-    """The family of a block: its columns and what is known of the density of each."""
+    """Return the family of a block, from its columns and what was found out about the density of each."""
     if density.startswith(ZERO):
         return ZeroInflated(_family(density.removeprefix(ZERO), details))
     families: dict[str, Callable[[], Family]] = {
@@ -116,7 +116,7 @@ def _family(density: str, details: Mapping[Hashable, Any]) -> Family:
 
 
 def _candidates(cells: Cells) -> Iterator[tuple[str, KindOfDensity]]:
-    """Every kind of density that can hold these cells and those to come."""
+    """Yield every kind of density that can hold these cells and those to come."""
     x = cells.values
     levels = np.unique(x)
     if len(levels) <= MOST_LEVELS and cells.is_rounded:
@@ -161,7 +161,7 @@ def _counts(cells: Cells) -> Iterator[tuple[str, KindOfDensity]]:
 def _best(
     kind: str, cells: Cells, details: Sequence[Any] = (None,), beside: float = 0.0
 ) -> tuple[str, KindOfDensity]:
-    """The member of a kind of density that has the highest evidence, which pays for being one of several.
+    """Find the member of a kind of density with the highest evidence, which pays for being one of several.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ class Cells(NamedTuple):
         return self._replace(values=self.values[chosen], responsibilities=self.responsibilities[chosen])
 
     def spread(self) -> Cells:
-        """The same weights where they may have been before values were rounded: evenly over a step, from −½ to ½.
+        """Spread each weight evenly over the step that its value was rounded to, from −½ to ½.
 
         A weight of m is spread over m places, whether it is that of one row or of many. A number by itself is
         where it is.
@@ -78,7 +78,7 @@ def read_cells(
 
 
 def rounding_of(values: Array) -> float:
-    """The step of the grid through zero that all values lie on; zero where there is none.
+    """Find the step of the grid through zero that all values lie on; zero where there is none.
 
     The step is decimal, or decimal in another unit, such as inches in centimetres, or thirds; no smaller than the
     ninth digit of the largest value.
@@ -105,19 +105,19 @@ def _decimal_step(levels: Array) -> float:
     largest = levels[-1]
     for exponent in range(int(np.ceil(np.log10(largest))), int(np.floor(np.log10(largest))) - _MOST, -1):
         step = 10.0**exponent
-        if step and (_beside(levels, step) <= 1e-6).all():
+        if step and (_steps_off(levels, step) <= 1e-6).all():
             return float(step * np.gcd.reduce(np.rint(levels / step).astype(np.int64)))
     return 0.0
 
 
 def _common_step(levels: Array) -> float:
-    """Greatest common divisor of positive numbers, ascending; zero if it is too small.
+    """Find the greatest common divisor of positive numbers, ascending; zero if it is too small.
 
     Euclid's algorithm with two small multiples loses few digits, and the larger of them gives the lost ones back.
     """
     step = float(levels[0])
     while step > 10.0**-_MOST * levels[-1]:
-        others = np.flatnonzero(_beside(levels, step) > 1e-6)
+        others = np.flatnonzero(_steps_off(levels, step) > 1e-6)
         if not len(others):
             return float(levels[-1] / np.rint(levels[-1] / step))
         level, known = float(levels[others[0]]), step
@@ -130,7 +130,7 @@ def _common_step(levels: Array) -> float:
     return 0.0
 
 
-def _beside(levels: Array, step: float) -> Array:
-    """How far each level is from a multiple, in steps."""
+def _steps_off(levels: Array, step: float) -> Array:
+    """Return how far each level is from a multiple of the step, in steps."""
     steps = levels / step
     return np.asarray(np.abs(steps - np.rint(steps)))

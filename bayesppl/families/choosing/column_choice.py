@@ -1,4 +1,4 @@
-"""What a choice of densities for columns has found, and what it means for cells that come later.
+"""The choice of a density for every column, and cells that come later and that it excludes.
 
 A declared density of positive numbers refuses a zero, for either the cell or the declaration is wrong. A density
 that was chosen because no zero had occurred yet is wrong only now. The cell has the density zero in every class,
@@ -20,7 +20,7 @@ from bayesppl.kernels.arrays import Array
 
 @dataclass(frozen=True, eq=False)
 class ColumnChoice:
-    """What was tried for every column, and what was chosen.
+    """The densities that were tried for every column, with their evidences, and the one that was chosen.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ _SUPPORTS: dict[str, Support] = {
 
 
 def skip_impossible(table: Table, density: str) -> Table:
-    """The columns of new rows, cells outside of the support of a chosen density as missing, with a warning.
+    """Mask cells of new rows outside the support of a chosen density, with a warning.
 
     Parameters
     ----------

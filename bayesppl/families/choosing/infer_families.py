@@ -34,7 +34,7 @@ _FAMILY_OF: dict[Kind, str] = {"boolean": "bernoulli", "category": "categorical"
 
 
 def families_by_dtype(table: Table, integers: Integers | None) -> dict[str, tuple[tuple[Hashable, ...], Family]]:
-    """One block for each family, named after it, with the columns whose dtype calls for it.
+    """Return one block for each family, named after it, with the columns whose dtype calls for it.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def families_by_dtype(table: Table, integers: Integers | None) -> dict[str, tupl
 def categories_and_numbers(
     table: Table, categories: Any, integers: Integers | None
 ) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
-    """The columns that are categories, and those that are numbers, as declared or by their dtypes.
+    """Divide the columns into categories and numbers, as declared or by their dtypes.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def _by_dtype(table: Table, integers: Integers | None) -> tuple[tuple[Hashable, 
 
 
 def _families_of(columns: Sequence[Hashable], integers: Integers | None) -> dict[Hashable, str]:
-    """The family of each of these integer columns."""
+    """Return the family of each of these integer columns, as declared."""
     integers = by_name(integers)
     chosen = dict(integers) if isinstance(integers, Mapping) else dict.fromkeys(columns, integers)
     unknown = [family for family in chosen.values() if family not in (None, *get_args(IntegerFamily))]
