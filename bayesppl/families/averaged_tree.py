@@ -236,12 +236,12 @@ def _numbers(table: Table, name: Hashable) -> Array:
 
 
 def _bins(x: Array, cuts: tuple[float, ...]) -> Array:
-    """The bin of every number, -1 where it is missing."""
+    """Find the bin of every number: -1 where it is missing."""
     return np.where(np.isnan(x), -1, np.searchsorted(cuts, x, side="right"))
 
 
 def _bins_of(table: Table, name: Hashable, weights: Array, n_bins: int) -> tuple[Cuts, tuple[Hashable, ...]]:
-    """Where a column of numbers is cut, and the value in the middle of each bin; None for a column of levels."""
+    """Find where to cut a column of numbers, and the middle value of each bin; return None for one of levels."""
     if table.kind(name) not in ("continuous", "integer"):
         return None, ()
     x = _numbers(table, name)

@@ -41,7 +41,7 @@ Dims = Mapping[str, tuple[str, ...]]
 
 
 class Factor(NamedTuple):
-    """Columns whose log density can be taken by itself, so that those of all factors add up to that of the row.
+    """Columns with a log density of their own: those of all factors add up to the log density of the row.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Factor(NamedTuple):
 
 
 class Described(NamedTuple):
-    """How a column is modelled: by which family, over what its density is taken, and its levels, if it has any."""
+    """The family of a column, what its density is taken over, and its levels, if it has any."""
 
     family: str
     measure: Measure
@@ -63,17 +63,17 @@ class Described(NamedTuple):
 
 
 def separate(columns: Sequence[Hashable]) -> tuple[Factor, ...]:
-    """Every column by itself."""
+    """Return a factor for every column."""
     return tuple(Factor(column, (column,)) for column in columns)
 
 
 def together(columns: Sequence[Hashable]) -> tuple[Factor, ...]:
-    """All columns as one."""
+    """Return one factor of all columns."""
     return separate(columns) if len(columns) == 1 else (Factor("", tuple(columns)),)
 
 
 def of_block(block: str, factors: Sequence[Factor]) -> tuple[Factor, ...]:
-    """Factors of a block of a product: those of several columns are named after it."""
+    """Name the factors of several columns after their block; those of one column keep its name."""
     return tuple(
         factor
         if len(factor.columns) == 1
@@ -93,22 +93,22 @@ class BoundColumns(ABC):
     @property
     @abstractmethod
     def described(self) -> Mapping[Hashable, Described]:
-        """What describes every column."""
+        """The family, the measure and the levels of every column."""
 
     @property
     @abstractmethod
     def factors(self) -> tuple[Factor, ...]:
-        """What is independent given the class and the parameters, in order."""
+        """The factors in order: they are independent given the class and the parameters."""
 
     @property
     @abstractmethod
     def coords(self) -> dict[str, list[Hashable]]:
-        """Coordinate labels of every dimension but "class"."""
+        """The labels of every dimension but "class"."""
 
     @final
     @property
     def measures(self) -> dict[Hashable, Measure]:
-        """For every column, what the density of it is taken over."""
+        """The measure that the density of every column is taken over."""
         return {column: found.measure for column, found in self.described.items()}
 
     @final

@@ -74,8 +74,7 @@ class TableFamily(ConjugateFamily):
 
     @abstractmethod
     def _grouped(self, table: Table, members: Membership | None) -> tuple[tuple[int, ...], ...]:
-        """The columns of each table, by place, of a family that is bound to the columns and levels of
-        ``table``."""
+        """Choose the columns of each table, by place, once the family has the columns and levels of ``table``."""
 
     @cached_property
     def bound(self) -> LevelColumns:

@@ -47,7 +47,7 @@ class CategoricalBlocks(TableFamily, listed=False):
     _observed_as: ClassVar[str] = "{k}_x"
 
     def _grouped(self, table: Table, members: Membership | None) -> tuple[tuple[int, ...], ...]:
-        """The tables of the highest evidence that pairwise merging finds."""
+        """Find the tables of the highest evidence by merging pairs of blocks."""
         members = members or Membership.alike(len(table))
         X = self.bound.encode(table)
         complete = np.flatnonzero((X >= 0).all(1))
@@ -55,7 +55,7 @@ class CategoricalBlocks(TableFamily, listed=False):
         responsibilities = one_hot(counted.codes, len(self.classes), counted.weights)
 
         def log_evidence(block: Block) -> float:
-            alone = self._of(block)
+            alone = self._of_block(block)
             statistics = alone.rows(rows[:, list(block)]).sum_rows(responsibilities)
             prior = alone.resolve_prior(statistics)
             if not prior.has_closed_form:
@@ -71,8 +71,8 @@ class CategoricalBlocks(TableFamily, listed=False):
 
         return merged_blocks(len(self.columns), log_evidence, allows)
 
-    def _of(self, block: Block) -> Self:
-        """Some of the columns, in one table."""
+    def _of_block(self, block: Block) -> Self:
+        """Return the family of the columns of one block, which share a table."""
         return replace(
             self,
             columns=tuple(self.columns[j] for j in block),
@@ -99,7 +99,7 @@ def merged_blocks(
     gains: dict[tuple[Block, Block], float] = {}
 
     def gain(one: Block, two: Block) -> float:
-        """Gain of log evidence by one block in place of two."""
+        """Return the gain of log evidence by one block in place of two."""
         if (one, two) not in gains:
             both = tuple(sorted(one + two))
             gains[one, two] = log_evidence(both) - found[one] - found[two] if allows(both) else 0.0

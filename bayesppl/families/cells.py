@@ -186,18 +186,18 @@ class CellFamily(OfColumns, ConjugateFamily):
 
     @property
     def _given(self) -> Any:
-        """The number, as declared."""
+        """Return the number as declared; one where there is none."""
         value = getattr(self, self.number.field) if self.number.field else None
         return 1.0 if value is None else value
 
     @cached_property
     def _row_column(self) -> str | None:  # type: ignore[override]
-        """The column that holds a number per row, if there is one."""
+        """Return the column that holds a number per row, if there is one."""
         return self._given if self.number.by_row and isinstance(self._given, str) else None
 
     @property
     def _numbers(self) -> Array:
-        """The number of every column that its cells are counted with; one, in place of those of the rows."""
+        """Return the number that the cells of every column are counted with; [1] where each row has its own."""
         if self._row_column is not None:
             return np.ones(1)
         numbers = per_column(self._given, self.columns)

@@ -66,7 +66,7 @@ def _(family: CompositeFamily, table: Table, responsibilities: Responsibilities)
 
 
 def log_predictive(family: Family, posterior: Any) -> LogDensity:
-    """log p(x | y = k, data), parameters integrated out, as a function of encoded rows x.
+    """Return log p(x | y = k, data), parameters integrated out, as a function of encoded rows x.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def log_predictive(family: Family, posterior: Any) -> LogDensity:
 def leave_one_out(
     family: Family, posterior: Any, statistics: Any, X: Any, members: Membership
 ) -> tuple[Array, Array]:
-    """Densities of encoded rows, given all data and given all but each row itself.
+    """Return log densities of encoded rows, given all data and given all but each row itself.
 
     See :func:`bayesppl.conjugate.pair_forms.leave_one_out`.
     """
@@ -94,7 +94,7 @@ def leave_one_out(
 def leave_one_out_of_factors(
     family: Family, posterior: Any, statistics: Any, X: Any, members: Membership
 ) -> Iterator[tuple[Array, Array]]:
-    """:func:`leave_one_out` of each factor by itself, in the order of ``family.bound.factors``."""
+    """Yield :func:`leave_one_out` of each factor by itself, in the order of ``family.bound.factors``."""
     if isinstance(family, CompositeFamily):
         for block, part in family.parts.items():
             yield from leave_one_out_of_factors(
@@ -106,7 +106,7 @@ def leave_one_out_of_factors(
 
 
 def log_evidence(family: Family, prior: Any, statistics: Any) -> dict[str, Evidence]:
-    """log p(X | y) per block of columns (the empty name for a family of one block)."""
+    """Return log p(X | y) per block of columns (under the empty name for a family of one block)."""
     return {
         leaf.name: leaf.labelled(leaf.values[0].factor_dims, _log_evidence(leaf.family, *leaf.values))
         for leaf in _leaves(family, prior, statistics)
@@ -126,7 +126,7 @@ def _log_evidence(family: Family, prior: Any, statistics: Any) -> Array:
 
 
 def _log_increment(prior: Any, statistics: Any) -> Array:
-    """Log evidence of every independent factor of the prior, but for log h."""
+    """Return the log evidence of every independent factor of the prior, but for log h."""
     if _is_lent(prior):
         # the prior of a class holds the rows of the others, each of which would be counted K times
         return np.asarray(prior.hierarchy.log_evidence(statistics))
@@ -134,7 +134,7 @@ def _log_increment(prior: Any, statistics: Any) -> Array:
 
 
 def with_lent_rows(prior: Any, statistics: Any) -> Any:
-    """The same prior, where that of each class is made of rows of the others: of the rows of ``statistics``.
+    """Rebuild a prior in which each class borrows the rows of the others, from the rows of ``statistics``.
 
     Rows left out leave it too: their scatter would make them look like rows of every class but their own.
     """
@@ -150,7 +150,7 @@ def _is_lent(prior: Any) -> bool:
 
 
 def common_prior(family: Family, statistics: Any) -> Any:
-    """The prior of one distribution in place of those of the classes, from the statistics of the classes."""
+    """Return the prior of one distribution in place of those of the classes, from their statistics."""
     if isinstance(family, CompositeFamily):
         parts = {block: common_prior(part, statistics.parts[block]) for block, part in family.parts.items()}
         return Joint(parts, {block: f"{block}_" for block in parts})
@@ -170,7 +170,7 @@ def common_prior(family: Family, statistics: Any) -> Any:
 
 
 def log_bayes_factor(family: Family, prior: Any, common: Any, statistics: Any) -> dict[str, Evidence]:
-    """Log Bayes factor between "one distribution per class" and "one for all", of every factor of columns.
+    """Compare "one distribution per class" with "one for all": the log Bayes factor of every factor of columns.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def _(
 
 @singledispatch
 def narrowed(family: Family, posterior: Any, X: Any) -> tuple[Any, Any]:
-    """A smaller posterior and rows whose densities have the same joint distribution, where there is one.
+    """Return a smaller posterior and rows whose densities have the same joint distribution, if there are any.
 
     Rows of counts show few words of a large vocabulary: the probabilities of the others matter by their sum only.
     """
@@ -262,7 +262,7 @@ def _(family: CompositeFamily, posterior: Any, X: BlockRows) -> tuple[Any, Block
 
 
 def _n_classes(family: Family) -> int:
-    """The number of classes of a family all parts of which have closed forms."""
+    """Return the number of classes of a family all parts of which have closed forms."""
     leaves = list(_leaves(family))
     return len(leaves[0].family.classes)
 
@@ -280,7 +280,7 @@ class _Leaf(NamedTuple):
 
 
 def _leaves(family: Family, *values: Any, name: str = "", prefix: str = "") -> Iterator[_Leaf]:
-    """The families that others are made of.
+    """Yield the families that others are made of.
 
     Raises
     ------

@@ -117,10 +117,10 @@ class ComponentColumns(BoundColumns):
 
 
 def with_counts(features: Any, counts: Array) -> JointStatistics:
-    """Statistics of the components, and beside them how many rows each has."""
+    """Put the number of rows of each component beside the statistics of the components."""
     return JointStatistics({COMPONENT: features, COMPONENT_WEIGHT: Counts(counts, np.zeros(()))})
 
 
 def component_labels(classes: Sequence[Hashable], components: int) -> tuple[str, ...]:
-    """Labels of the components of all classes, such as "a/0"."""
+    """Label the components of all classes, as in "a/0"."""
     return tuple(f"{label}/{component}" for label in classes for component in range(components))

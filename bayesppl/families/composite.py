@@ -38,7 +38,7 @@ class BlockRows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_rows, number of encoded columns of all blocks)."""
+        """The number of rows, and that of the encoded columns of all blocks."""
         shapes = [part.shape for part in self.parts.values()]
         return shapes[0][0], sum(shape[1] for shape in shapes)
 
@@ -146,7 +146,7 @@ class BlockColumns(BoundColumns):
 
 
 def prefixed(dims: Sequence[str], prefix: str) -> tuple[str, ...]:
-    """Dimension names of a block; the class axis is common to all blocks."""
+    """Prefix the dimension names of a block; the class axis is common to all blocks."""
     return tuple(dim if dim == "class" else prefix + dim for dim in dims)
 
 

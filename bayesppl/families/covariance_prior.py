@@ -53,7 +53,7 @@ _ANY = NormalInverseWishart()
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """The numbers that the prior of all covariances shares, and the degrees of freedom of the classes.
+    """The numbers that the priors of all covariances share, and the degrees of freedom of the classes.
 
     ``others`` is infinite where the covariance is tied.
     """
@@ -76,7 +76,7 @@ class Hierarchy:
         return self._share(self.independence + _of_others(self.degrees))
 
     def resolved(self, shape: tuple[int, int], scatter: Array) -> NormalInverseWishart:
-        """The prior of every class; of the scatter of each, in any units, where it is not tied."""
+        """Return the prior of every class, from the scatter of each where the covariance is not tied."""
         if self.is_lent:
             found = self._given(_of_others(self._in_units(scatter)), _of_others(self.degrees))
         else:
@@ -85,14 +85,14 @@ class Hierarchy:
         return replace_unchecked(found, hierarchy=self)
 
     def lent(self, statistics: Moments) -> NormalInverseWishart:
-        """The prior of every class with these numbers, made of the same share of other rows of the classes."""
+        """Return the prior of every class with these numbers, made of the same share of other rows."""
         scatter, degrees = self._in_units(statistics.scatter), scatter_degrees(statistics)
         return replace_unchecked(
             self._given(_of_others(scatter), _of_others(degrees), self.shares), hierarchy=self
         )
 
     def common(self, prior: Any) -> Any:
-        """The prior of one class in place of all, which has the numbers that the classes share.
+        """Return the prior of one class in place of all, with the numbers that the classes share.
 
         It is that of the first class in :meth:`log_evidence`, but that its mean is the average of the means of K
         classes, whose prior is worth K times as many rows. Were it worth no more than that of each, the evidence
@@ -105,7 +105,7 @@ class Hierarchy:
         return replace_unchecked(found, kappa=len(self.degrees) * found.kappa)
 
     def log_evidence(self, statistics: Moments) -> Array:
-        r"""Log evidence of every class given those before it, up to log h: (n_classes,).
+        r"""Return the log evidence of every class given those before it, up to log h: (n_classes,).
 
         By the chain rule :math:`p(X_1, \ldots, X_K) = \prod_k p(X_k \mid X_1, \ldots, X_{k-1})`, where the prior
         of a covariance is made of the classes before it alone, so that no row is predicted by itself. The order of
@@ -129,15 +129,15 @@ class Hierarchy:
         return log_evidence
 
     def _in_units(self, scatter: Array) -> Array:
-        """Sums of products, in units of ``sd``."""
+        """Divide sums of products by the units of their columns, ``sd``."""
         return scatter / (self.sd[:, None] * self.sd)
 
     def _share(self, rows: Array) -> Array:
-        """Of so many rows, the share that the prior of a class holds."""
+        """Return the share of this number of rows that the prior of a class holds."""
         return self.others / (self.others + rows)
 
     def _given(self, scatter: Array, degrees: Array, share: Array | None = None) -> NormalInverseWishart:
-        """The prior of every class, of what these sums of other classes leave of the first prior."""
+        """Return the prior of every class: a share of the first prior and of these sums of other classes."""
         n_classes, n_features = scatter.shape[:2]
         rows = self.independence + degrees
         share = self._share(rows) if share is None else share
@@ -151,7 +151,7 @@ class Hierarchy:
 
 
 def hierarchical_prior(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> NormalInverseWishart:
-    """The prior that shrinks each covariance to that of the other classes, and theirs to a diagonal matrix.
+    """Return the prior that shrinks covariances to those of other classes, and all of them to a diagonal matrix.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def hierarchical_prior(statistics: Moments, tied: bool, columns: Sequence[Hashab
 
 
 def hierarchy(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> Hierarchy:
-    """The numbers that define the prior of these statistics, for fits, leave-one-out and evidence."""
+    """Find the numbers that define the prior of these statistics, for fits, leave-one-out and evidence."""
     total = statistics.pooled()
     n_features = statistics.mean.shape[1]
     degrees, within = scatter_degrees(statistics), statistics.within
@@ -192,7 +192,7 @@ def _lost_to_rounding(scatter: Array) -> ValueError:
 
 
 def _of_others(values: Array) -> Array:
-    """Sum over all other classes, those before and those behind: a difference from the total would lose digits."""
+    """Sum over all other classes, those before and those after: a difference from the total would lose digits."""
     out = np.zeros_like(values)
     out[1:] = np.cumsum(values[:-1], axis=0)
     out[:-1] += np.cumsum(values[:0:-1], axis=0)[::-1]
@@ -200,7 +200,7 @@ def _of_others(values: Array) -> Array:
 
 
 def _rows_of_independence(within: Array, degrees: float) -> float:
-    """δ₀, from the correlations of the columns that vary within the classes."""
+    """Find δ₀ from the correlations of the columns that vary within the classes."""
     scatter = np.diagonal(within)
     varying = scatter > 0
     root = np.sqrt(scatter[varying])
@@ -213,7 +213,7 @@ def _rows_of_independence(within: Array, degrees: float) -> float:
 
 
 def _rows_of_other_classes(others: Array, rows: Array, scatter: Array, degrees: Array) -> float:
-    """δ, from how well the other classes predict the scatter of each class."""
+    """Find δ from how well the other classes predict the scatter of each class."""
     dimension = others.shape[-1]
     worth = _LEAST_ROWS_PER_COLUMN * dimension * _OTHER_CLASSES
     present = np.flatnonzero(degrees > 0)
@@ -230,7 +230,7 @@ def _rows_of_other_classes(others: Array, rows: Array, scatter: Array, degrees: 
 
 
 def _rows_of_common_mean(shared: Array, gaps: Array, count: Array, nu: float) -> float:
-    """κ, from the contrasts of the class means under a shared covariance; their common mean is integrated out."""
+    """Find κ from the contrasts of class means under a shared covariance, their common mean integrated out."""
     if not count.any():
         return average(_COMMON_MEAN, np.zeros(len(_COMMON_MEAN)))
     _, solved, failed = dposv(shared, gaps.T)
@@ -254,7 +254,7 @@ def _rows_of_common_mean(shared: Array, gaps: Array, count: Array, nu: float) ->
 
 
 def _log_evidence(rows: Array, scale: Array, squares: Array, degrees: Array | float) -> Array:
-    """Log evidence of a scatter with these ``degrees`` of freedom, up to a constant: (..., n_grid).
+    """Return the log evidence of a scatter with these ``degrees`` of freedom, up to a constant: (..., n_grid).
 
     Parameters
     ----------
@@ -274,6 +274,6 @@ def _log_evidence(rows: Array, scale: Array, squares: Array, degrees: Array | fl
 
 
 def average(grid: Array, log_evidence: Array) -> float:
-    """The mean of log ``grid`` under its posterior: unlike the mode, it moves smoothly with the data."""
+    """Return the geometric mean of ``grid`` under its posterior: unlike the mode, it is smooth in the data."""
     weights = np.exp(log_evidence - log_evidence.max())
     return float(np.exp(weights @ np.log(grid) / weights.sum()))

@@ -24,24 +24,24 @@ NO_COVARIATES: Covariates = MappingProxyType({})
 
 
 def required(covariates: Covariates, name: str) -> Array:
-    """One of the covariates, or a refusal to simulate rows without it."""
+    """Return one of the covariates; refuse to simulate rows without it."""
     if name not in covariates:
         raise ValueError(f"these rows cannot be simulated without their {name}: pass covariates={{{name!r}: …}}")
     return covariates[name]
 
 
 def covariates_of(prefix: str, covariates: Covariates, names: Iterable[str]) -> Covariates:
-    """The covariates of one block, under its own names for them."""
+    """Select the covariates of one block, under its own names for them."""
     return {name: required(covariates, prefix + name) for name in names}
 
 
 def of_rows(covariates: Covariates, rows: Any) -> dict[str, Array]:
-    """The covariates of some of the rows: a slice of them, or their numbers."""
+    """Select the covariates of some of the rows: of a slice, or of rows by number."""
     return {name: values[rows] for name, values in covariates.items()}
 
 
 def check_covariates(given: Mapping[str, Any], supports: Mapping[str, Support], n_rows: int) -> dict[str, Array]:
-    """Covariates that somebody passed, one number for all rows or one for each, as arrays (n_rows,).
+    """Check covariates, one number for all rows or one for each, and return them as arrays (n_rows,).
 
     Raises
     ------
@@ -82,5 +82,5 @@ def check_covariates(given: Mapping[str, Any], supports: Mapping[str, Support], 
 
 
 def example_of(supports: Mapping[str, Support]) -> str:
-    """How the covariates of a model are passed."""
+    """Show how the covariates of a model are passed."""
     return "covariates={" + ", ".join(f"{name!r}: …" for name in supports) + "}"

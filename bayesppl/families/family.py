@@ -78,7 +78,7 @@ class Family(ABC):
     bound: Any
 
     def __getstate__(self) -> dict[str, Any]:
-        """The declaration, and what was learned by ``bind``; bound columns are made of it when they are needed."""
+        """Keep the declaration and what ``bind`` learned; bound columns are made of these when they are needed."""
         return {name: value for name, value in vars(self).items() if name != "bound"}
 
     @abstractmethod
@@ -95,11 +95,11 @@ class Family(ABC):
 
     @abstractmethod
     def resolve_prior(self, statistics: Any) -> Conjugate | Declared:
-        """The prior as declared; defaults that depend on the data read them from ``statistics``."""
+        """Return the prior as declared; defaults that depend on the data follow from ``statistics``."""
 
     @abstractmethod
     def log_likelihood(self, theta: Theta) -> LogDensity:
-        """log p(x | y = k, θ) as a function of the encoded rows x; what depends on θ alone is computed once.
+        """Return log p(x | y = k, θ) as a function of encoded rows x; what depends on θ alone is computed once.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class Family(ABC):
 
     @abstractmethod
     def mle(self, statistics: Any) -> Theta:
-        """Maximum likelihood; raises UndefinedEstimateError where the likelihood has no maximum."""
+        """Maximise the likelihood; raise UndefinedEstimateError where it has no maximum."""
 
 
 class ConjugateFamily(Family):

@@ -24,7 +24,7 @@ Levels = Sequence[Hashable] | Mapping[Hashable, Sequence[Hashable]]
 
 
 def declared_levels(levels: Levels, columns: Sequence[Hashable]) -> dict[Hashable, tuple[Hashable, ...]]:
-    """The levels of every column as declared, for all of them or by name.
+    """Return the levels of every column as declared, for all of them or by name.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def declared_levels(levels: Levels, columns: Sequence[Hashable]) -> dict[Hashabl
 
 
 def levels_that_occur(table: Table) -> list[list[Hashable]]:
-    """The levels of every column of a table: those of its dtype where it has any, or else those in its cells."""
+    """Find the levels of every column: those of its dtype where it has any, or else those in its cells."""
     whole = table.integers()
     found = None if whole is None or not len(table) else distinct_integers(whole)
     if found is not None:
@@ -72,7 +72,7 @@ def _levels_of(table: Table, name: Hashable) -> list[Hashable]:
 
 
 def unseen_beside(levels: Sequence[Hashable]) -> str:
-    """The name of the level of all others: "(unseen)", in further parentheses where that is a level itself."""
+    """Name the level of all others: "(unseen)", in further parentheses where that is a level itself."""
     name: str = UNSEEN
     while name in levels:
         name = f"({name})"
@@ -80,7 +80,7 @@ def unseen_beside(levels: Sequence[Hashable]) -> str:
 
 
 def skip_unseen(table: Table, codes: Array, names: Sequence[Hashable], unseen: Array) -> None:
-    """Let cells of unseen levels count as missing, with a warning.
+    """Mask cells of unseen levels, with a warning.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def skip_unseen(table: Table, codes: Array, names: Sequence[Hashable], unseen: A
         codes[new, j] = -1
         rows |= new
     warn(
-        f"{_columns([names[j] for j in places], found)} that did not occur in training, in {int(rows.sum())} "
+        f"{_named([names[j] for j in places], found)} that did not occur in training, in {int(rows.sum())} "
         "rows: such cells are skipped. unseen='error' refuses them; unseen='learned' takes them as evidence for "
         "classes of few rows",
         UnseenLevelWarning,
@@ -130,8 +130,8 @@ def refuse_unseen(table: Table, codes: Array, names: Sequence[Hashable], unseen:
         )
 
 
-def _columns(names: Sequence[Hashable], found: Sequence[Sequence[Hashable]]) -> str:
-    """The first columns, each with a level that is new in it, and how many others there are."""
+def _named(names: Sequence[Hashable], found: Sequence[Sequence[Hashable]]) -> str:
+    """Name the first columns, each with a level that is new in it, and count the others."""
     n_levels = sum(map(len, found))
     if len(names) == 1:
         others = f" and {n_levels - 1} more levels" if n_levels > 1 else ", a level"

@@ -30,7 +30,7 @@ from bayesppl.kernels.arrays import Array
 
 
 def Exponential(rate: str | Gamma = "overall") -> GammaRate:
-    """Independent exponential features: gamma features of shape one.
+    """Declare independent exponential features: gamma features of shape one.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ from bayesppl.kernels.arrays import Array, Theta, draw_shares, numbers_of_rows
 
 @singledispatch
 def have_gaps(family: Family, X: Any) -> Array:
-    """Which encoded rows lack cells that no sum can be taken without: (n_rows,) of bool."""
+    """Find the encoded rows that lack cells without which no sum can be taken: (n_rows,) of bool."""
     return np.zeros(X.shape[0], dtype=bool)
 
 
@@ -97,7 +97,7 @@ def draw_missing(family: Family, theta: Theta, X: Any, codes: Array, rng: np.ran
 
 
 def missing_cells(X: Array) -> Array:
-    """Which encoded cells are missing: NaN among numbers, negative ones among codes of levels."""
+    """Find the encoded cells that are missing: NaN among numbers, negative ones among codes of levels."""
     return np.asarray(np.isnan(X) if X.dtype.kind == "f" else X < 0)
 
 
@@ -111,7 +111,10 @@ def _require_filled(family: Family, X: Array) -> None:
 
 @singledispatch
 def drawn_statistics(family: Family, theta: Theta, X: Any, shares: Array, rng: np.random.Generator) -> Any:
-    """:func:`expected_statistics`, with the missing cells drawn: a row of weight w in a class is w rows there."""
+    """Sum rows as :func:`expected_statistics` does, but draw their missing cells.
+
+    A row of weight w in a class is w rows there.
+    """
     lacking = have_gaps(family, X)
     if not lacking.any():
         return sum_shares(family.rows(X), shares)

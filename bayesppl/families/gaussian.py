@@ -55,7 +55,7 @@ def Gaussian(
     sd: Any = None,
     cholesky: Any = None,
 ) -> MomentFamily:
-    """Gaussian class-conditional density.
+    """Declare a Gaussian class-conditional density.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def Gaussian(
 
 
 def _declared(covariance: str, prior: Any, mean: Any, sd: Any, cholesky: Any) -> Any:
-    """The prior, or what is declared in its stead."""
+    """Return the prior, or what is declared in its stead."""
     if isinstance(prior, str) and prior == "sparse" and covariance != "tied_diag":
         raise ValueError(
             f"prior='sparse' needs one variance a column for all classes, found covariance={covariance!r}; "

@@ -173,7 +173,7 @@ class DiagonalGaussian(IndependentNormals):
         return NormalInverseGamma(total.mean, 0.01, (dimension + 2) / 2, b).sized(shape, self._axes)
 
     def _sparse(self, statistics: Moments) -> SparseMeans:
-        """Variances are worth three rows, so that a column of noise is as likely to depend on the class as not."""
+        """Return variances worth three rows: a column of noise is then as likely to depend on the class as not."""
         total = statistics.pooled()
         b = 2 * np.square(column_scales(total, self.columns))
         weak = NormalInverseGamma(total.mean, 1.0, 1.5, b).sized(statistics.mean.shape, self._axes)

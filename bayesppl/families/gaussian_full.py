@@ -66,7 +66,7 @@ class CorrelatedNormals(OfColumns, ConjugateFamily):
     @property
     @abstractmethod
     def predictors(self) -> tuple[Hashable, ...]:
-        """Names of the predictors."""
+        """The names of the predictors."""
 
     @final
     def covariances(self, parameters: Mapping[str, Any]) -> Any:

@@ -104,7 +104,7 @@ class GaussianRegression(CorrelatedNormals, listed=False):
 def regression_prior(
     statistics: Moments, n_predictors: int, tied: bool, columns: Sequence[Hashable]
 ) -> MatrixNormalInverseWishart:
-    """The prior of regressions of columns on predictors.
+    """Return the default prior of regressions of columns on predictors.
 
     Parameters
     ----------

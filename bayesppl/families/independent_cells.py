@@ -31,7 +31,7 @@ class IndependentCells(OfColumns):
     @property
     @abstractmethod
     def parameters(self) -> tuple[str, ...]:
-        """Names of the parameters that are learned."""
+        """The names of the parameters that are learned."""
 
     @abstractmethod
     def log_cell(self, theta: Theta) -> OfColumn:

@@ -1,4 +1,4 @@
-"""Columns that hold levels: which these are, the codes of their cells, and the tables that columns share.
+"""Columns that hold levels: the levels, the codes of their cells, and the tables that columns share.
 
 Where levels are learned, every column gets one more outcome, ``"(unseen)"``, which stands for all levels still to
 come: it has a prior concentration and no counts. Its probability in a class falls with the rows of the class, so
@@ -90,7 +90,7 @@ class LevelColumns(BoundColumns):
 
     @property
     def table_names(self) -> list[Hashable]:
-        """A name for each table: that of its column, or those of all its columns."""
+        """The name of each table: that of its column, or those of all its columns."""
         if len(self.groups) == len(self.columns):
             return list(self.columns)
         return [" × ".join(str(self.columns[j]) for j in group) for group in self.groups]
@@ -151,7 +151,7 @@ class LevelColumns(BoundColumns):
 
     @property
     def indicator_names(self) -> list[str]:
-        """Names of :meth:`indicators`."""
+        """The names of the columns of :meth:`indicators`."""
         pairs = zip(self.columns, self.outcomes, strict=True)
         return cell_names(((name, level) for name, levels in pairs for level in levels), "=")
 
@@ -180,12 +180,12 @@ class LevelColumns(BoundColumns):
 
     @cached_property
     def _positions(self) -> tuple[dict[Hashable, int], ...]:
-        """The code of every level of every column."""
+        """Map every level of every column to its code."""
         return tuple({level: i for i, level in enumerate(levels)} for levels in self.named)
 
     @cached_property
     def _places(self) -> Places | None:
-        """Codes of whole numbers; None where some level is no whole number."""
+        """Return the codes of levels that are whole numbers; None where some level is none."""
         if not all(isinstance(level, Integral) for levels in self.named for level in levels):
             return None
         unknown = [_UNKNOWN if self.unseen is None else len(levels) for levels in self.named]

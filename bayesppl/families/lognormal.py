@@ -36,7 +36,7 @@ def LogNormal(
     sd: Any = None,
     cholesky: Any = None,
 ) -> Family:
-    """Log-normal class-conditional density.
+    """Declare a log-normal class-conditional density.
 
     Parameters
     ----------

@@ -132,7 +132,7 @@ class Mixture(Family):
         return self.over_components(density, theta[COMPONENT_WEIGHT])
 
     def over_components(self, density: LogDensity, weights: Array) -> LogDensity:
-        """The density of classes, from that of components and their weights (..., n_components)."""
+        """Sum the densities of components, times their weights (..., n_components), within each class."""
 
         def summed(evaluate: Evaluate) -> Evaluate:
             return lambda X: np.asarray(logsumexp(self._by_class(evaluate(X)), axis=-1))
@@ -140,7 +140,7 @@ class Mixture(Family):
         return density.plus(logarithm(weights)[..., None, :]).map(summed)
 
     def shares(self, theta: Theta | None, X: Any) -> Array:
-        """Probabilities of the components of every class, given the row: (n_rows, n_classes, components)."""
+        """Return probabilities of components within each class, given the row: (n_rows, n_classes, components)."""
         if theta is None:
             return np.full((X.shape[0], len(self.classes), self.components), 1 / self.components)
         log_weights = logarithm(theta[COMPONENT_WEIGHT])
@@ -152,7 +152,7 @@ class Mixture(Family):
         return np.asarray(found / found.sum(-1, keepdims=True))
 
     def by_component(self, theta: Theta, X: Any) -> Array:
-        """Log densities of rows in every component, (n_rows, n_classes, components)."""
+        """Return the log densities of rows in every component: (n_rows, n_classes, components)."""
         return self._by_class(self.inner.log_likelihood(self.of_components(theta))(X))
 
     def allocate(self, theta: Theta | None, X: Any, codes: Array, rng: np.random.Generator) -> Array:
@@ -162,7 +162,7 @@ class Mixture(Family):
         return draw_codes(self.shares(theta, X)[np.arange(X.shape[0]), codes], rng)
 
     def of_components(self, theta: Theta) -> Theta:
-        """The parameters of the components, without their weights."""
+        """Select the parameters of the components, without their weights."""
         return {parameter: theta[parameter] for parameter in self.inner.bound.dims}
 
     def simulate(
@@ -187,5 +187,5 @@ class Mixture(Family):
         refuse_closed_form("component")
 
     def _by_class(self, values: Array) -> Array:
-        """Values of all components, (..., n_components), as (..., n_classes, components)."""
+        """Reshape values of all components, (..., n_components), to (..., n_classes, components)."""
         return values.reshape(*values.shape[:-1], len(self.classes), self.components)

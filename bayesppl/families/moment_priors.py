@@ -42,7 +42,7 @@ def require_proper(
 
 
 def degrees(count: Array) -> Array:
-    """What sums of squares about a mean are divided by, for rows of this total weight, to estimate a variance.
+    """Return what sums of squares of rows of this total weight are divided by to estimate a variance.
 
     It is one less than the number of rows; but weights that add up to less than two would then be divided by next
     to nothing, or less. They count as if they added up to two, so that the estimate is continuous in the weights.
@@ -51,13 +51,13 @@ def degrees(count: Array) -> Array:
 
 
 def column_variances(total: Moments) -> Array:
-    """Variance of every column over all rows, zero where nothing varies: (n_features,)."""
+    """Return the variance of every column over all rows, zero where nothing varies: (n_features,)."""
     sums = np.diagonal(total.within) if total.is_matrix else total.within
     return np.asarray(sums / degrees(total.count[0]))
 
 
 def column_scales(total: Moments, columns: Sequence[Hashable]) -> Array:
-    """Standard deviation of every column over all rows: (n_features,).
+    """Return the standard deviation of every column over all rows: (n_features,).
 
     A column that never varies has no scale of its own; its magnitude stands in (or 1, where it is all zero), so
     that changing the units of the column still changes nothing.
@@ -74,7 +74,7 @@ def column_scales(total: Moments, columns: Sequence[Hashable]) -> Array:
 
 
 def common_scale(total: Moments, columns: Sequence[Hashable]) -> float:
-    """Standard deviation of all columns together, which have the same unit.
+    """Return the standard deviation of all columns together, which have the same unit.
 
     A column that never varies counts as such. Where none varies, the magnitude of their means stands in (or 1,
     where all are zero).
@@ -129,7 +129,7 @@ def fraley_raftery_prior(
 
 
 def regularised_prior(statistics: Moments, columns: Sequence[Hashable]) -> NormalInverseWishart:
-    """The prior that is worth as many rows as a class has on average, of independent columns.
+    """Return the prior that is worth as many rows as a class has on average, of independent columns.
 
     The expected covariance of a class is about halfway between its own and the diagonal matrix of the variances
     within the classes, as in the regularised discriminant analysis of Friedman (1989) at γ = ½, in units of these
@@ -147,7 +147,7 @@ def regularised_prior(statistics: Moments, columns: Sequence[Hashable]) -> Norma
 
 
 def diagonal_prior(statistics: Moments, columns: Sequence[Hashable], rows: float) -> NormalInverseWishart:
-    """The prior that is worth so many rows, of independent columns with the variances within the classes.
+    """Return the prior worth so many rows, of independent columns with the variances within the classes.
 
     Parameters
     ----------
@@ -164,12 +164,12 @@ def diagonal_prior(statistics: Moments, columns: Sequence[Hashable], rows: float
 
 
 def scatter_degrees(statistics: Moments) -> Array:
-    """Degrees of freedom of the scatter of each class; a class of one row has no deviations: (n_classes,)."""
+    """Return the degrees of freedom of the scatter of each class, (n_classes,): of one row there are none."""
     return np.maximum(statistics.n_rows - 1, 0.0)
 
 
 def within_sd(squares: Array, degrees: float, total: Moments, columns: Sequence[Hashable]) -> Array:
-    """Standard deviations within the classes, positive also where a column is constant in each: (n_features,).
+    """Return standard deviations within the classes, positive also for constant columns: (n_features,).
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ class MultivariateT(Family):
         return log_density(theta["mean"], theta["covariance"], self.tied, self.dof)
 
     def weights(self, theta: Theta | None, X: Array, rng: np.random.Generator | None = None) -> Array:
-        """Weights of rows in every class, expected or drawn: (n_rows, n_classes)."""
+        """Return the weights of rows in every class, expected or drawn: (n_rows, n_classes)."""
         if theta is None:
             return np.ones((len(X), len(self.classes)))
         shape, expected = expected_weights(theta["mean"], theta["covariance"], self.tied, self.dof, X)
@@ -109,7 +109,7 @@ class MultivariateT(Family):
         return mean + (normal - mean) / np.sqrt(weights)[:, None]
 
     def rows(self, X: Array) -> TailedRows:
-        """Encoded rows; those that are completed have their weight as a last column."""
+        """Return encoded rows as statistics not summed yet; completed rows have their weight as a last column."""
         n_features = len(self.inner.columns)
         weights = X[:, n_features] if X.shape[1] > n_features else None
         return TailedRows(X[:, :n_features], weights, self.dof, self.tied)

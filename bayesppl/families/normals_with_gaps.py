@@ -1,4 +1,4 @@
-r"""Normal rows with gaps: the missing cells are normal given the others (Little & Rubin 2019, section 11.2),
+r"""Normal rows with gaps: the missing cells are normal given the others (Little & Rubin 2019, section 11.2).
 
 .. math:: x_m \mid x_o \sim N\bigl(\mu_m + B (x_o - \mu_o),\; \Sigma_{mm} - B \Sigma_{om}\bigr),
    \qquad B = \Sigma_{mo} \Sigma_{oo}^{-1}.
@@ -26,7 +26,7 @@ def draw_normals(
     rng: np.random.Generator,
     weights: Array,
 ) -> Array:
-    """Normal rows, the missing cells drawn, where the covariance of each row is divided by its weight."""
+    """Draw the missing cells of normal rows, the covariance of each of which is divided by its weight."""
     rows = np.flatnonzero(np.isnan(X).any(1))
     if not len(rows):
         return X
@@ -44,7 +44,10 @@ def draw_normals(
 def expected_moments(
     family: CorrelatedNormals, theta: Theta | None, X: Array, shares: Array, weighted: Array
 ) -> Moments:
-    """Sums of normal rows, ``weighted`` being their shares times the weights their covariances are divided by."""
+    """Sum normal rows, in expectation over their missing cells.
+
+    ``weighted`` holds their shares, times the weights that their covariances are divided by.
+    """
     rows = np.flatnonzero(np.isnan(X).any(1))
     if not len(rows):
         return sum_shares(family.rows(X), weighted)
@@ -62,7 +65,7 @@ def expected_moments(
 
 
 class _Given(NamedTuple):
-    """Rows of numbers given the cells that are there.
+    """The distribution of rows of numbers, given the cells that are there.
 
     Attributes
     ----------
@@ -103,7 +106,7 @@ def _given_present(
 def _normal(
     family: CorrelatedNormals, theta: Theta | None, X: Array, codes: Array, weights: Array | None
 ) -> tuple[Array, Array]:
-    """Mean of the numbers of every row, given its class, and the covariances of the classes, or of all."""
+    """Return the mean of the numbers of every row given its class, and the covariance of each class, or of all."""
     if theta is None:
         there = np.ma.masked_invalid(X[:, X.shape[1] - len(family.columns) :])
         centre: Any = np.ma.average(there, 0, weights)

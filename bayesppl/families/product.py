@@ -79,7 +79,7 @@ class Product(CompositeFamily):
 
     @final
     def _require_one_way(self) -> None:
-        """Refuse what is no way to find blocks, and two ways at once."""
+        """Refuse an unknown way to find blocks, and two ways at once."""
         how, blocks = self.columns, self.blocks
         one_of("columns", how, get_args(Pick))
         if blocks is not None and not isinstance(blocks, Mapping):
@@ -94,7 +94,7 @@ class Product(CompositeFamily):
     def _picked(
         self, table: Table, classes: Sequence[Hashable], members: Membership
     ) -> tuple[Blocks, ColumnChoice | None]:
-        """Blocks of all columns of a table, and how they were chosen where it was by evidence."""
+        """Pick blocks of all columns of a table; return also how they were chosen, if it was by evidence."""
         if self.columns == "dtype":
             return families_by_dtype(table, self.integers), None
         if self.integers is not None:

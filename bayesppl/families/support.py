@@ -1,4 +1,4 @@
-"""The numbers a family can take, and the refusal of others."""
+"""The numbers that a family can take, and the refusal of others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Takes = Literal["numbers", "positive numbers", "whole numbers", "levels", "colum
 
 
 class Support(NamedTuple):
-    """The values a family can take: in words, as a test of finite values, and what to do about others.
+    """The values that a family can take: in words, as a test of finite values, and what to do about others.
 
     Where they are all integers between two numbers, comparing with the ends of this range is faster, and densities
     are taken over integers: they are masses.
@@ -80,7 +80,7 @@ ANYTHING = Support("columns of any kind", None, "", takes="columns of any kind")
 
 
 def checked_numbers(table: Table, columns: Sequence[Hashable], name: str, support: Support) -> Any:
-    """Columns as numbers within the support; what lies outside is refused."""
+    """Read columns as numbers; refuse those that lie outside the support."""
     X = table.numeric(columns)
     check_support(X, columns, name, support)
     return X
@@ -133,7 +133,7 @@ def require_finite_sums(sums: Array, columns: Sequence[Hashable], what: str) -> 
 
 
 def _outside(values: Array, support: Support) -> Array | None:
-    """Where numbers lie outside the support, or None where all are within it."""
+    """Find the numbers that lie outside the support; None if all are within it."""
     if support.contains is None:
         # their sum of squares is infinite or NaN if one of the cells is; in pieces so short that BLAS starts no
         # threads, which cost more than they gain, and far more on a busy machine
@@ -163,7 +163,7 @@ def _are_between(values: Array, low: float, high: float) -> bool:
 
 
 def locate(X: Any, start: int, wrong: Array) -> tuple[int, int]:
-    """Row and column of the first wrong cell of a block that begins at ``start``."""
+    """Find the row and the column of the first wrong cell of a block that begins at ``start``."""
     if issparse(X):
         entries = X.tocoo()
         at = start + int(np.argmax(wrong))

@@ -63,8 +63,15 @@ class Transformed(Wrapping):
 
     @abstractmethod
     def log_base(self, X: Array, rows: Any) -> Array:
-        """log h(x) of every cell, zero where it is missing: (n_rows, n_columns), from numbers and their
-        transforms."""
+        """Return log h(x) of every cell, zero where it is missing: (n_rows, n_columns).
+
+        Parameters
+        ----------
+        X : (n_rows, n_columns)
+            Numbers.
+        rows
+            What ``transform`` made of them.
+        """
 
     @property
     @final
@@ -96,7 +103,7 @@ class Transformed(Wrapping):
 
     @final
     def observe_rows(self, variables: dict[str, Any], X: Array, codes: Array, prefix: str = "") -> None:
-        """The transformed rows are the observed variable; what holds no parameter is a potential."""
+        """Declare the transformed rows as observed; what holds no parameter is a potential."""
         rows = self.transform(X)
         self.inner.observe_rows(variables, rows, codes, prefix)
         if self.has_base:

@@ -1,4 +1,4 @@
-"""What families of averaged trees share: the prior of the highest evidence, and what trees have not."""
+"""What families of averaged trees share: the prior of the highest evidence, and refusals."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TreeFamily(ConjugateFamily):
 
     @abstractmethod
     def priors(self, statistics: Any) -> Callable[[float], AveragedTrees]:
-        """From a number of rows to the prior that is worth as many."""
+        """Return a function from a number of rows to the prior that is worth as many."""
 
     @final
     @property
@@ -53,14 +53,14 @@ class TreeFamily(ConjugateFamily):
 
     @final
     def even_weights(self, n_classes: int) -> Array:
-        """Log weights of edges under which all trees are alike."""
+        """Return log weights of edges under which all trees have the same probability."""
         n_pairs = len(self.columns) * (len(self.columns) - 1) // 2
         return np.zeros(n_pairs if self.is_common else (n_classes, n_pairs))
 
     @final
     @property
     def edge_dims(self) -> tuple[str, ...]:
-        """Dimension names of the edges."""
+        """The dimension names of the edges."""
         return ("pair",) if self.is_common else ("class", "pair")
 
     @final

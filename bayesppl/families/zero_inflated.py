@@ -119,6 +119,6 @@ class ZeroInflated(Transformed):
 
     @property
     def _shift(self) -> Array:
-        """What is subtracted from every column for the family of the rest: one of counts."""
+        """Return what is subtracted from every column for the family of the rest: one from counts."""
         measures = self._rest.bound.measures
         return np.asarray([float(measures[name] == "mass") for name in self.columns])
