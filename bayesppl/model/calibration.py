@@ -1,4 +1,4 @@
-"""How far the densities of a fit are trusted where labels are predicted."""
+"""Calibration: how far the densities of a fit are trusted where labels are predicted."""
 
 from __future__ import annotations
 
@@ -41,26 +41,26 @@ class Calibration:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """T less and plus two standard errors of log T."""
+        """The bounds of T: two standard errors of log T below and above it."""
         factor = float(np.exp(2 * self.log_sd))
         return self.temperature / factor, self.temperature * factor
 
     @property
     def overall_log_sd(self) -> float:
-        """Standard error of log T."""
+        """The standard error of log T."""
         return self.log_sd
 
     @property
     def overall_temperature(self) -> float:
-        """T itself."""
+        """The temperature T itself."""
         return self.temperature
 
     def parts(self, X: Any, family: Family) -> Iterator[tuple[float, Any]]:
-        """Powers, and the encoded rows with what is seen of them where the density is taken to that power."""
+        """Yield powers, each with encoded rows that hold only the columns whose density is taken to it."""
         yield 1 / self.temperature, X
 
     def of_left_out(self, whole: Array, units: Callable[[], Iterable[Array]]) -> Iterator[tuple[float, Array]]:
-        """Powers, and the log joints taken to them: those of whole rows, or those of the units of a row."""
+        """Yield powers, each with the log joints taken to it: of whole rows, or of one unit of every row."""
         yield 1 / self.temperature, whole
 
     def __str__(self) -> str:
@@ -73,7 +73,7 @@ class Calibration:
 
 @dataclass(frozen=True, eq=False)
 class ColumnWeights:
-    r"""Weights of the columns or blocks of a calibrated fit, learned from rows left out.
+    r"""The weights of the columns or blocks of a calibrated fit, learned from rows left out.
 
     .. math:: p_w(y = k \mid x, D) \propto \pi_k \prod_b p(x_b \mid y = k, D)^{w_b}
 
@@ -106,7 +106,7 @@ class ColumnWeights:
 
     @property
     def overall_log_sd(self) -> float:
-        """Standard error of the mean of log w, the errors of single ones taken to be independent."""
+        """The standard error of the mean of log w, the errors of single ones taken to be independent."""
         return float(np.sqrt((self.log_sd**2).mean() / len(self.log_sd)))
 
     @property
@@ -116,7 +116,7 @@ class ColumnWeights:
 
     @property
     def intervals(self) -> tuple[Array, Array]:
-        """w less and plus two standard errors of log w: (n_units,) each."""
+        """The bounds of w, (n_units,) each: two standard errors of log w below and above it."""
         factor = np.exp(2 * self.log_sd)
         return self.weights / factor, self.weights * factor
 

@@ -79,7 +79,7 @@ def diagnose(samples: Theta, sample_stats: Mapping[str, Array]) -> Diagnosis:
 
 
 def warn_of_problems(diagnosis: Diagnosis) -> None:
-    """One warning for all problems."""
+    """Warn once of all problems."""
     if diagnosis.problems:
         warn(
             "the draws are not to be trusted yet: " + " Also: ".join(diagnosis.problems),

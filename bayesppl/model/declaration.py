@@ -43,7 +43,7 @@ class Declaration:
     class_weights: ClassWeights
 
     def bind(self, rows: Rows) -> GenerativeModel:
-        """The model of the columns and classes of these rows."""
+        """Bind the declaration to the columns and classes of these rows."""
         classes = tuple(rows.classes.tolist())
         if rows.partly is None:
             counted = rows.counted()
@@ -85,16 +85,16 @@ class GenerativeModel:
 
     @property
     def dims(self) -> dict[str, tuple[str, ...]]:
-        """Dimension names of every parameter."""
+        """The dimension names of every parameter."""
         return {CLASS_WEIGHTS: ("class",), **self.family.bound.dims}
 
     @property
     def coords(self) -> dict[str, list[Hashable]]:
-        """Labels of every dimension."""
+        """The labels of every dimension."""
         return {"class": list(self.classes), **self.family.bound.coords}
 
     def with_classes(self, classes: Sequence[Hashable]) -> GenerativeModel:
-        """The same declaration for other classes."""
+        """Return the same model for other classes."""
         return replace(self, family=closed_forms.with_classes(self.family, classes), classes=tuple(classes))
 
     def statistics(self, X: Any, responsibilities: Responsibilities, n_jobs: int | None = None) -> JointStatistics:
@@ -133,7 +133,7 @@ class GenerativeModel:
         return JointStatistics({CLASS_WEIGHTS: labels, "features": features}, len(shares))
 
     def summarise(self, rows: Rows, n_jobs: int | None = None) -> JointStatistics:
-        """Sufficient statistics of labelled rows.
+        """Sum labelled rows into sufficient statistics.
 
         They are read a range at a time, so that no encoded copy of all of them is ever held.
         """
@@ -150,7 +150,7 @@ class GenerativeModel:
         return sum_over_ranges(take, table.extent, n_jobs)
 
     def summarise_each(self, rows: Rows) -> JointStatistics:
-        """:meth:`summarise` a few rows, with their rounding tracked.
+        """Sum a few rows as :meth:`summarise` does, and track the rounding of the sums.
 
         Each is summed by itself and added in pairs of numbers, so that it can be taken out again to the last bit,
         with other rows or alone.
@@ -160,13 +160,13 @@ class GenerativeModel:
         return of_rows.of_classes(rows.codes, self.n_classes)
 
     def prior(self, statistics: JointStatistics) -> Joint:
-        """The declared prior, its data-dependent defaults resolved from ``statistics``."""
+        """Return the declared prior, with data-dependent defaults resolved from ``statistics``."""
         weights = resolve_class_weights(self.class_weights, statistics.parts[CLASS_WEIGHTS].counts, self.classes)
         features = self._rescaled(self.family.resolve_prior(statistics.parts["features"]))
         return Joint({CLASS_WEIGHTS: weights, "features": features}, _PREFIXES)
 
     def common_prior_of_features(self, statistics: Statistics) -> Conjugate:
-        """The prior of one distribution in place of those of the classes, whose ``statistics`` these are."""
+        """Return the prior of one distribution in place of those of the classes, from their ``statistics``."""
         try:
             return self._rescaled(closed_forms.common_prior(self.family, statistics))
         except ShapeError:
@@ -179,28 +179,28 @@ class GenerativeModel:
         return prior.rescaled(self.factors) if self.factors else prior
 
     def mle(self, prior: Joint, statistics: JointStatistics) -> Theta:
-        """Maximum likelihood; class weights that are known stay as they are."""
+        """Maximise the likelihood; class weights that are known stay as they are."""
         weights = prior.parts[CLASS_WEIGHTS].mle(statistics.parts[CLASS_WEIGHTS])
         return {**weights, **self.family.mle(statistics.parts["features"])}
 
     def log_joint(self, theta: Theta) -> LogDensity:
-        """log p(y = k, x | θ) as a function of encoded rows x; draw axes lead."""
+        """Return log p(y = k, x | θ) as a function of encoded rows x; draw axes lead."""
         return self.family.log_likelihood(theta).plus(logarithm(theta[CLASS_WEIGHTS])[..., None, :])
 
     def log_joint_predictive(self, posterior: Joint) -> LogDensity:
-        """log of E[π_k] p(x | y = k, data), all parameters integrated out, as a function of encoded rows x."""
+        """Return log E[π_k] p(x | y = k, data), all parameters integrated out, as a function of encoded rows x."""
         weights = posterior.parts[CLASS_WEIGHTS].mean()[CLASS_WEIGHTS]
         return closed_forms.log_predictive(self.family, posterior.parts["features"]).plus(logarithm(weights))
 
     def log_evidence(self, prior: Joint, statistics: JointStatistics) -> dict[str, Evidence]:
-        """log p(X, y) by its parts: the labels under ``"class_weights"``, then every block of columns."""
+        """Return log p(X, y) by its parts: the labels under ``"class_weights"``, then every block of columns."""
         labels = Evidence((), prior.parts[CLASS_WEIGHTS].log_increment(statistics.parts[CLASS_WEIGHTS]))
         blocks = closed_forms.log_evidence(self.family, prior.parts["features"], statistics.parts["features"])
         return {CLASS_WEIGHTS: labels, **{name or "features": value for name, value in blocks.items()}}
 
 
 def _with_labels(features: Statistics, responsibilities: Responsibilities) -> JointStatistics:
-    """Statistics of the features, and those of the labels beside them."""
+    """Put the statistics of the labels beside those of the features."""
     labels = Counts(class_counts(responsibilities), np.zeros(()))
     return JointStatistics({CLASS_WEIGHTS: labels, "features": features}, responsibilities.shape[0])
 
@@ -250,7 +250,7 @@ def resolve_class_weights(
 def class_weights_in_use(
     declared: ClassWeights | None, counts: Array, classes: Sequence[Hashable]
 ) -> Array | None:
-    """Class weights (n_classes,) where predictions are used, None where they are those of the fit."""
+    """Return the class weights where predictions are used, (n_classes,); None where they are those of the fit."""
     if declared is None:
         return None
     return np.asarray(resolve_class_weights(declared, counts, classes).mean()[CLASS_WEIGHTS])

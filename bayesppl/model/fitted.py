@@ -1,4 +1,4 @@
-"""A fitted model as one immutable value. Every question about it is a function of it."""
+"""A fitted model as one immutable value, of which every question about it is a function."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from bayesppl.model.unlabelled import UnlabelledGain
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What a fit has found.
+    """The result of a fit: what was learned from its rows, and the posterior.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Fitted:
 
     @property
     def posterior(self) -> Posterior:
-        """Exact or sampled posterior of all parameters.
+        """The exact or sampled posterior of all parameters.
 
         Raises
         ------
@@ -81,7 +81,7 @@ class Fitted:
 
     @property
     def classes(self) -> Array:
-        """Labels in the order of the class axis: (n_classes,)."""
+        """The labels in the order of the class axis: (n_classes,)."""
         return self.learned.classes
 
     @property
@@ -100,15 +100,15 @@ class Fitted:
 
     @property
     def temperature(self) -> float:
-        """That of the calibration, on average where there are weights; 1 where there is none."""
+        """The temperature of the calibration, an average where it has weights; 1 without a calibration."""
         return 1.0 if self.calibration is None else self.calibration.overall_temperature
 
     def parts(self, X: Any) -> Iterator[tuple[float, Any]]:
-        """Powers of the calibration, and encoded rows with only those columns whose density is taken to each."""
+        """Iterate over the powers of the calibration, each with rows that hold the columns it belongs to."""
         return iter([(1.0, X)]) if self.calibration is None else self.calibration.parts(X, self.model.family)
 
     def calibrated(self, log_joint: LogDensity, class_weights: Array) -> LogDensity:
-        """log p(y = k, x) of encoded rows, by any parameters, with the powers of the calibration.
+        """Take log p(y = k, x) of encoded rows, by any parameters, to the powers of the calibration.
 
         Parameters
         ----------
@@ -126,11 +126,11 @@ class Fitted:
         return log_joint.map(with_powers)
 
     def encode(self, X: Any) -> Any:
-        """Rows of a table as the model computes with them."""
+        """Return the rows of a table as the model computes with them."""
         return self.model.family.bound.encode(self.columns.align(X))
 
     def log_joint(self, X: Any, rule: RuleName | None = None, *, n_jobs: int | None = None) -> Array:
-        """log p(y = k, x) of the model, without its calibration, for every row and class: (n_rows, n_classes)."""
+        """Return log p(y = k, x) of every row and class, without the calibration: (n_rows, n_classes)."""
         uncalibrated = self if self.calibration is None else replace(self, calibration=None)
         return uncalibrated.log_labels(X, rule, n_jobs=n_jobs)
 
@@ -143,7 +143,7 @@ class Fitted:
         without_shared: bool = False,
         n_jobs: int | None = None,
     ) -> Array:
-        """log p(y = k | x), up to a term that all classes of a row share: (n_rows, n_classes).
+        """Return log p(y = k | x), up to a term that all classes of a row share: (n_rows, n_classes).
 
         The joint log density of label and features, but for a calibration; or what ``finish`` makes of it, a range
         of rows at a time.

@@ -1,4 +1,4 @@
-"""What was learned from rows, without the rows: a model bound to columns and classes, and the sums over rows.
+"""All that is learned from rows, without the rows: a model bound to columns and classes, and sums over rows.
 
 Sums add and subtract, so a batch is an addition, forgetting a subtraction, merging two fits an addition again, and
 discounting the past a multiplication. Each returns a new value; nothing is changed in place.
@@ -28,7 +28,7 @@ MOST_DOUBT = 1e-6
 
 @dataclass(frozen=True)
 class Removal:
-    """Rows that were forgotten together: their number, their weight and the hash of them."""
+    """Rows that were forgotten together: their number, their weight and their hash."""
 
     n_rows: int
     weight: float
@@ -86,18 +86,18 @@ class Learned:
 
     @property
     def class_count(self) -> Array:
-        """Total weight of the rows of each class: (n_classes,)."""
+        """The total weight of the rows of each class: (n_classes,)."""
         counts = np.asarray(self.statistics.parts[CLASS_WEIGHTS].counts)
         return counts if self.completed is None else counts + self.completed
 
     def read(self, X: Any, y: Any, sample_weight: Any = None) -> Rows:
-        """Further rows, in terms of these columns and classes."""
+        """Read further rows, in terms of these columns and classes."""
         return Rows.read(self.columns.align(X), y, sample_weight, self.classes, self.unlabelled)
 
     def summarise(
         self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None
     ) -> JointStatistics:
-        """Sufficient statistics of further rows.
+        """Sum further rows into sufficient statistics.
 
         Raises
         ------
@@ -108,13 +108,13 @@ class Learned:
 
     @np.errstate(over="ignore", invalid="ignore")  # the prior refuses sums that overflow, and names the column
     def plus(self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None) -> Self:
-        """With further rows; see :meth:`summarise`."""
+        """Add further rows; see :meth:`summarise`."""
         rows = self._further(X, y, sample_weight)
         return replace(self, statistics=self.statistics.tracked() + self._tracked(rows, n_jobs))
 
     @np.errstate(over="ignore", invalid="ignore")
     def minus(self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None) -> Self:
-        """Without rows that were learned before.
+        """Subtract rows that were learned before.
 
         Raises
         ------
@@ -134,7 +134,7 @@ class Learned:
         return replace(self, statistics=left)
 
     def merged(self, other: Self) -> Self:
-        """With what was learned from other rows in terms of the same model."""
+        """Add what was learned from other rows in terms of the same model."""
         return replace(
             self,
             statistics=self.statistics.tracked() + other.statistics.tracked(),
@@ -142,17 +142,17 @@ class Learned:
         )
 
     def tracking(self, rows: Rows) -> Self:
-        """The same, learned from these rows alone, in sums that rows can come into and go out of."""
+        """Return the same, learned from these rows alone, in sums that track rounding as rows come and go."""
         return replace(
             self, statistics=self.model.summarise_each(rows) if self._are_few(rows) else self.statistics.tracked()
         )
 
     def discounted(self, factor: float) -> Self:
-        """With every row counting only ``factor`` times."""
+        """Multiply the weight of every row by ``factor``."""
         return replace(self, statistics=self.statistics.tracked().scale(factor))
 
     def with_classes(self, classes: Array) -> Self:
-        """In terms of these classes, which include all those known."""
+        """Return the same in terms of these classes, which include all those known."""
         known, new = self.classes.tolist(), classes.tolist()
         if known == new:
             return self
@@ -165,7 +165,7 @@ class Learned:
         )
 
     def widened(self, declared: Sequence[Hashable] | Array) -> Self:
-        """With the classes of ``declared`` that are new, in ascending order."""
+        """Add the classes of ``declared`` that are new, in ascending order."""
         return self.with_classes(union(self.classes, declared))
 
     def _tracked(self, rows: Rows, n_jobs: int | None) -> JointStatistics:

@@ -42,30 +42,30 @@ class Member:
 
     @property
     def temperature(self) -> float:
-        """T: log densities count 1/T."""
+        """The temperature T: log densities count 1/T."""
         return self.fitted.temperature
 
     def words_per_row(self, table: Table) -> int:
-        """Memory of what is made of a row of a table, in units of eight bytes."""
+        """Estimate the memory of what is made of a row of a table, in units of eight bytes."""
         is_as_it_was = isinstance(self.recoding, Unrecoded)
         return table.extent.cells_per_row if is_as_it_was else len(self.fitted.columns.names)
 
     @property
     def class_weights(self) -> Array:
-        """Those of the fit: (n_classes,)."""
+        """The class weights of the fit: (n_classes,)."""
         return self.fitted.posterior.predictive_weights()
 
     def log_proba(self, table: Table) -> Array:
-        """log p(y = k | x), tempered: (n_rows, n_classes)."""
+        """Return log p(y = k | x), tempered: (n_rows, n_classes)."""
         return self.log_proba_of_recoded(self.recoding.transform(table))
 
     def log_proba_of_recoded(self, rows: Table) -> Array:
-        """log p(y = k | x), tempered, of rows that are recoded already: (n_rows, n_classes)."""
+        """Return log p(y = k | x), tempered, of rows that are recoded already: (n_rows, n_classes)."""
         with self.skipping_unseen():
             return self.fitted.log_labels(rows, "predictive", log_probabilities, without_shared=True)
 
     def encode(self, table: Table) -> Any:
-        """Rows as the model takes them."""
+        """Recode and encode rows as the model takes them."""
         with self.skipping_unseen():
             return self.fitted.encode(self.recoding.transform(table))
 
@@ -116,7 +116,7 @@ class Guest:
 
     @property
     def temperature(self) -> float:
-        """One: its probabilities count as they are."""
+        """The temperature, one: probabilities count as they are."""
         return 1.0
 
     def words_per_row(self, table: Table) -> int:
@@ -129,7 +129,7 @@ class Guest:
         return self.class_shares
 
     def log_proba(self, table: Table) -> Array:
-        """log p(y = k | x): (n_rows, n_classes)."""
+        """Return log p(y = k | x): (n_rows, n_classes)."""
         return spread_out(self.classifier.predict_proba(table.native()), self.places, len(self.class_shares))
 
     def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
@@ -137,16 +137,16 @@ class Guest:
         return names
 
     def known_levels(self) -> Mapping[Hashable, tuple[Hashable, ...]]:
-        """Nothing is known of its levels."""
+        """Return no levels: none are known."""
         return {}
 
     def prior_in_words(self, words: Callable[[Any], str]) -> str:
-        """It has none."""
+        """Return "none": there is no prior."""
         return "none"
 
 
 def spread_out(proba: Any, places: Array, n_classes: int) -> Array:
-    """Logarithms of probabilities of some classes, among all of them: (n_rows, n_classes)."""
+    """Place log probabilities of some classes among all classes: (n_rows, n_classes)."""
     log_proba = np.full((len(proba), n_classes), -np.inf)
     log_proba[:, places] = logarithm(np.asarray(proba, dtype=np.float64))
     return log_proba

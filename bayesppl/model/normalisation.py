@@ -1,4 +1,4 @@
-"""The only place where class probabilities are normalised."""
+"""Normalisation of class probabilities: the only place where it is done."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def log_probabilities(log_joint: Array, class_weights: Array) -> Array:
 
 
 def normalise(log_joint: Array, class_weights: Array, *, log: bool) -> tuple[Array, int]:
-    """(Log) probabilities, and the number of rows that are impossible under every class.
+    """Return (log) probabilities, and the number of rows that are impossible under every class.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def warn_of_impossible_rows(n_impossible: int, n_rows: int) -> None:
 
 
 def tempered(log_joint: Array, class_weights: Array, temperature: float | Array) -> Array:
-    """log of π_k p(x | y = k)^(1/T), from log p(y = k, x): (..., n_classes).
+    """Return the log of π_k p(x | y = k)^(1/T), from log p(y = k, x): (..., n_classes).
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def powered(parts: Iterable[tuple[float | Array, Array]], class_weights: Array) 
 
 
 def exchange_weights(log_joint: Array, old: Array, new: Array) -> Array:
-    """log p(y = k, x) under other class weights, (n_classes,): (..., n_classes)."""
+    """Return log p(y = k, x) under other class weights, (n_classes,): (..., n_classes)."""
     impossible = ((old == 0) & (new > 0)).reshape(-1, len(new)).any(0)
     if impossible.any():
         raise ValueError(

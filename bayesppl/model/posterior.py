@@ -1,4 +1,4 @@
-"""What inference returns: estimates, draws and log joints, the same whether exact or sampled."""
+"""Posteriors, which inference returns: estimates, draws and log joints, whether exact or sampled."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CHUNK_CELLS = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class DrawsReport:
-    """What is known about draws.
+    """The origin of draws, and measures of their quality.
 
     Attributes
     ----------
@@ -72,12 +72,12 @@ class Posterior(ABC):
     prior: Joint
 
     def __repr__(self) -> str:
-        """How it is known, and its parameters with their dimensions."""
+        """Name its kind, and its parameters with their dimensions."""
         dims = ", ".join(f"{name} ({', '.join(of)})" for name, of in self.model.dims.items())
         return f"{type(self).__name__} posterior of {dims}"
 
     def _repr_html_(self) -> str:
-        """The parameters, their dimensions and their size as a table in a notebook."""
+        """Show the parameters, their dimensions and their sizes as a table in a notebook."""
         sizes = {dim: len(labels) for dim, labels in self.model.coords.items()}
         rows = "".join(
             f"<tr><th>{escape(name)}</th><td>{escape(' × '.join(f'{dim}: {sizes[dim]}' for dim in of))}</td></tr>"
@@ -88,24 +88,24 @@ class Posterior(ABC):
     @property
     @abstractmethod
     def about_draws(self) -> DrawsReport:
-        """What is known about the draws."""
+        """The report about the draws."""
 
     @property
     @final
     def record(self) -> Mapping[str, Any]:
-        """How the posterior was found: the inference and its settings."""
+        """The inference that found the posterior, and its settings."""
         return self.about_draws.record
 
     @property
     @final
     def diagnosis(self) -> Diagnosis:
-        """Convergence of the draws; empty where there are no chains to compare."""
+        """The convergence of the draws; empty where there are no chains to compare."""
         return self.about_draws.diagnosis
 
     @property
     @final
     def sample_stats(self) -> Mapping[str, Array]:
-        """What the sampler reports of each draw: arrays (chain, draw)."""
+        """The reports of the sampler about each draw: arrays (chain, draw)."""
         return self.about_draws.sample_stats
 
     @property
@@ -115,27 +115,27 @@ class Posterior(ABC):
 
     @abstractmethod
     def mode(self) -> Theta:
-        """Joint mode of the posterior density in the natural parametrisation."""
+        """Find the joint mode of the posterior density in the natural parametrisation."""
 
     @abstractmethod
     def mean(self) -> Theta:
-        """Posterior mean of every parameter."""
+        """Return the posterior mean of every parameter."""
 
     @abstractmethod
     def draws(self, chains: int, size: int, rng: np.random.Generator) -> Theta:
-        """Posterior draws; axes (chain, draw) lead."""
+        """Return posterior draws; axes (chain, draw) lead."""
 
     @abstractmethod
     def predictive_weights(self) -> Array:
-        """E[π_k | data], the class weights of the predictive rule."""
+        """Return E[π_k | data], the class weights of the predictive rule: (n_classes,)."""
 
     @abstractmethod
     def log_joint_predictive(self) -> LogDensity:
-        """log p(y = k, x | data), parameters integrated out, as a function of encoded rows x."""
+        """Return log p(y = k, x | data), parameters integrated out, as a function of encoded rows x."""
 
     @abstractmethod
     def predictive_mcse(self, parts: Iterable[tuple[float, Any]]) -> Array:
-        """Monte-Carlo standard error of the predictive class probabilities: (n_rows, n_classes).
+        """Return the Monte-Carlo standard error of the predictive class probabilities: (n_rows, n_classes).
 
         Parameters
         ----------
@@ -145,16 +145,16 @@ class Posterior(ABC):
 
     @abstractmethod
     def factors(self, X: Any, codes: Array, weights: Array) -> Factors:
-        """What is independent under the posterior, each with what it sees of the encoded rows of the fit."""
+        """Return what is independent under the posterior, each with its part of the encoded rows of the fit."""
 
     @final
     def mle(self) -> Theta:
-        """Maximum likelihood; class weights that are known stay as they are."""
+        """Maximise the likelihood; class weights that are known stay as they are."""
         return self.model.mle(self.prior, self.statistics)
 
     @final
     def theta(self, rule: RuleName) -> Theta:
-        """The estimate that a plug-in rule uses.
+        """Find the estimate that a plug-in rule uses.
 
         Raises
         ------
@@ -174,7 +174,7 @@ class Posterior(ABC):
 
     @final
     def scorer(self, rule: RuleName) -> Scorer:
-        """log p(y = k, x) under a rule, and the class weights of that rule.
+        """Return log p(y = k, x) under a rule, and the class weights of that rule.
 
         Made once for every rule: all that does not depend on the rows is kept.
         """
@@ -192,7 +192,7 @@ class Posterior(ABC):
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields: what follows from them is made anew."""
+        """Keep the fields: what follows from them is made anew."""
         return {member.name: getattr(self, member.name) for member in fields(self)}
 
 
@@ -282,7 +282,7 @@ class Expected(InClosedForm):
 
 
 def in_log_odds(belief: Joint) -> Joint:
-    """The belief whose mode is that of the log odds, of the weights of components and of wrong labels."""
+    """Return the belief whose mode is that of the log odds, of weights of components and of wrong labels."""
 
     def shifted(part: Dirichlet) -> Dirichlet:
         is_shifted = part.parameter in (CONFUSION, COMPONENT_WEIGHT)
@@ -292,7 +292,7 @@ def in_log_odds(belief: Joint) -> Joint:
 
 
 def flat(belief: Joint) -> Joint:
-    """The belief with the same density for all probabilities of outcomes, also where some are zero."""
+    """Return the belief with the same density for all probabilities of outcomes, also where some are zero."""
     return _with_simplices(belief, lambda part: replace(part, concentration=np.ones_like(part.concentration)))
 
 

@@ -39,7 +39,7 @@ class Rule:
 
     @property
     def is_plug_in(self) -> bool:
-        """Whether one value of the parameters is used as if it were known."""
+        """Whether a single value of the parameters is used as if it were known."""
         return self.estimate is not None
 
 

@@ -87,7 +87,9 @@ class Sampled(Posterior):
         return LogDensity(lambda X: log_mean_exp(self._batches(X, 1), axis=0))
 
     def predictive_mcse(self, parts: Iterable[tuple[float, Any]]) -> Array:
-        """By batch means: batches of √draws consecutive draws are nearly independent (Flegal, Haran & Jones 2008).
+        """Estimate the error by batch means, (n_rows, n_classes).
+
+        Batches of √draws consecutive draws are nearly independent (Flegal, Haran & Jones 2008).
 
         The probability is a function of averages over draws, the joint densities of all classes, whose error is
         taken to first order (delta method).
@@ -123,7 +125,7 @@ class Sampled(Posterior):
         return Factors(None, [], [DrawnFactor(X, densities, (n_chains, n_draws), flat[CLASS_WEIGHTS], again)])
 
     def _batches(self, X: Any, per_chain: int) -> Array:
-        """log p(y = k, x) averaged over batches of consecutive draws: (n_batches, n_rows, n_classes)."""
+        """Average p(y = k, x) over batches of consecutive draws, by logarithms: (n_batches, n_rows, n_classes)."""
         n_chains, n_draws, n_classes = self.samples[CLASS_WEIGHTS].shape
 
         def log_joint(chain: int, draws: slice) -> Array:
@@ -133,7 +135,7 @@ class Sampled(Posterior):
 
 
 def variance_of_shares(share: Array, change: Array) -> Array:
-    """Monte-Carlo variance of class probabilities: (n_rows, n_classes), to first order.
+    """Return the Monte-Carlo variance of class probabilities to first order: (n_rows, n_classes).
 
     Parameters
     ----------
@@ -177,7 +179,7 @@ def log_batch_means(
 
 @dataclass(frozen=True, eq=False)
 class KeptDraws:
-    """Draws of a model written in PyMC, and by what the model is known again.
+    """Draws of a model written in PyMC, and a fingerprint by which the model is recognised.
 
     Attributes
     ----------

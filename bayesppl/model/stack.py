@@ -67,7 +67,7 @@ class Stack:
     background: tuple[Table, Array] | None = field(default=None, metadata={"stored": False})
 
     def log_proba(self, X: Any, class_weights: ClassWeights | None = None) -> Array:
-        """log p(y = k | x): (n_rows, n_classes)."""
+        """Return log p(y = k | x): (n_rows, n_classes)."""
 
         def work(part: Table) -> Array:
             parts = [member.log_proba(part) for member in self.members]
@@ -104,12 +104,12 @@ class Stack:
 
     @property
     def levels(self) -> dict[Hashable, tuple[Hashable, ...]]:
-        """Levels of the columns of the fit, without those of numbers that only some member takes for levels."""
+        """The levels of columns of the fit, without those of numbers that only some member takes for levels."""
         return {name: levels for member in self.members for name, levels in member.known_levels().items()}
 
     @property
     def class_weights(self) -> Array:
-        """Those of the fit, averaged over the members where these have weights of their own: (n_classes,)."""
+        """The class weights of the members, averaged: (n_classes,)."""
         return np.asarray(self.weights @ np.stack([member.class_weights for member in self.members]))
 
     def prior_in_words(self, words: Callable[[Any], str]) -> str:

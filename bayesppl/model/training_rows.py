@@ -1,4 +1,4 @@
-"""The rows of a fit, for the questions that need them."""
+"""The rows of a fit, for questions that need them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def require_known_rows(rows: Rows) -> None:
 
 @dataclass(frozen=True)
 class EncodedInRanges:
-    """Rows of a table, which are encoded when they are asked for: no encoded copy of all of them is held.
+    """Rows of a table that are encoded when they are indexed: no encoded copy of all of them is held.
 
     Indexed like an array of rows.
     """
@@ -101,7 +101,7 @@ class EncodedInRanges:
 
 
 def encoded(family: Family, table: Table) -> Any:
-    """Encode rows as the family computes with them; those of large tables a range at a time, when asked for."""
+    """Encode rows as the family computes with them; those of large tables a range at a time, when indexed."""
     rows = EncodedInRanges(family, table)
     return rows[:] if len(table.extent.ranges()) <= 1 else rows
 

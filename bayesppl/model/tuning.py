@@ -1,4 +1,4 @@
-"""Hyperparameters chosen by the data: which, by what, and what the search found."""
+"""Hyperparameters chosen by the data: the declaration of a search, and its result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 
 @dataclass(frozen=True)
 class Tuning:
-    """How a prior is tuned; see :func:`bayesppl.analysis.tune.tune`.
+    """The way a prior is tuned; see :func:`bayesppl.analysis.tune.tune`.
 
     Parameters
     ----------
@@ -61,13 +61,13 @@ class Search:
 
     @property
     def factors(self) -> dict[str, float]:
-        """What the hyperparameters are multiplied by in the end."""
+        """The factors that the hyperparameters are multiplied by in the end."""
         found = np.exp(self.log_factors[-1]).tolist()
         return {**self.fixed, **dict(zip(self.hyperparameters, found, strict=True))}
 
 
 def as_tuning(option: Objective | Tuning) -> Tuning:
-    """The option in full.
+    """Return the option in full.
 
     Raises
     ------

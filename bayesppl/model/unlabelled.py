@@ -1,4 +1,4 @@
-"""How much rows without a label count in a fit, and what they gain."""
+"""The weight of rows without a label in a fit, and what they gain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bayesppl.model.calibration import Calibration
 
 @dataclass(frozen=True, eq=False)
 class UnlabelledGain:
-    """What rows without a label gain in the log score of labelled rows left out.
+    """The gain by rows without a label in the log score of labelled rows left out.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class UnlabelledGain:
         at: int,
         gained: Array | None = None,
     ) -> UnlabelledGain:
-        """The gain of the choice ``at``, from calibration and log scores of every row with each.
+        """Compute the gain of the choice ``at``, from calibration and log scores of every row with each.
 
         By default every row has ``gained`` the difference of that choice from the first.
         """
@@ -75,7 +75,7 @@ class UnlabelledGain:
 
 
 def mean_and_error(values: Array, row_weights: Array) -> tuple[Array, Array]:
-    """Average over rows, the last axis, and its standard error: a row of weight 2 is two rows."""
+    """Return the average over rows, the last axis, and its standard error: a row of weight 2 is two rows."""
     mean, n_rows = np.average(values, axis=-1, weights=row_weights), row_weights.sum()
     variance = np.average((values - np.expand_dims(mean, -1)) ** 2, axis=-1, weights=row_weights)
     return mean, np.sqrt(variance / (n_rows - 1)) if n_rows > 1 else np.full_like(variance, np.inf)
