@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self, final
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -27,81 +27,21 @@ from bayesppl.conjugate.tree_densities import trees_log_likelihood
 from bayesppl.conjugate.tree_dirichlet import TreeDirichlet
 from bayesppl.data.arguments import by_name, whole
 from bayesppl.data.table import Table
-from bayesppl.families.bound import BoundColumns, Described, Dims, Factor, together
-from bayesppl.families.categorical import Categorical, draw_outcomes
+from bayesppl.families.bound import JointColumns
+from bayesppl.families.categorical import draw_outcomes
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import Missing
 from bayesppl.families.find_levels import Levels
-from bayesppl.families.level_columns import LevelColumns, Unseen
-from bayesppl.families.support import ANYTHING, REAL_NUMBERS, Support, checked_numbers
+from bayesppl.families.level_columns import Cuts, LevelColumns, Unseen, numbers_of, outcomes_of
+from bayesppl.families.support import ANYTHING, Support
 from bayesppl.families.trees import TreeFamily
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.kernels.tree_sums import directed_edges
-
-#: Where a column of numbers is cut into bins; None for a column of levels.
-Cuts = tuple[float, ...] | None
 
 _INCOMPLETE = (
     "trees cannot be fitted to incomplete rows in closed form. Drop or impute them, make missing a level of its "
     "own, or use bayesppl.CategoricalNB, which skips missing cells exactly."
 )
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class TreeColumns(BoundColumns):
-    """Columns of levels and of numbers in bins; encoded rows are codes, -1 where a cell is missing.
-
-    Attributes
-    ----------
-    every : LevelColumns
-        All columns, and the tables of each and of each pair; the outcomes of a column of numbers are one value of
-        each bin.
-    of_levels : LevelColumns
-        Those of levels.
-    cuts : tuple
-        Of every column.
-    dims : mapping of str to tuple of str
-        Dimension names of every parameter.
-    """
-
-    every: LevelColumns
-    of_levels: LevelColumns
-    cuts: tuple[Cuts, ...]
-    dims: Dims
-
-    @property
-    def described(self) -> dict[Hashable, Described]:
-        levels = self.of_levels.levels_of_columns
-        return {name: Described(self.every.family, "mass", levels.get(name, ())) for name in self.every.columns}
-
-    @property
-    def factors(self) -> tuple[Factor, ...]:
-        return together(self.every.columns)
-
-    @property
-    def coords(self) -> dict[str, list[Any]]:
-        pairs = self.every.table_names[len(self.cuts) :]
-        return {"cell": self.every.coords["cell"], "pair": pairs, "feature": list(self.every.columns)}
-
-    def encode(self, table: Table) -> Array:
-        codes = np.empty((len(table), len(self.cuts)), dtype=np.intp)
-        of_levels = iter(self.of_levels.encode(table).T if self.of_levels.columns else ())
-        for j, (name, cuts) in enumerate(zip(self.every.columns, self.cuts, strict=True)):
-            codes[:, j] = next(of_levels) if cuts is None else _bins(_numbers(table, name), cuts)
-        return codes
-
-    def decode(self, X: Array) -> dict[Hashable, Array]:
-        return self.every.decode(X)
-
-    def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
-        return {f"{prefix}x": (("row", f"{prefix}feature"), X.astype(np.int64))}
-
-    def covariates(self, X: Array) -> Covariates:
-        return NO_COVARIATES
-
-    def marginal_rows(self, X: Array, factors: Sequence[int]) -> Array:
-        return X if factors else np.full_like(X, -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,19 +93,20 @@ class AveragedTree(TreeFamily):
     levels: Levels | None = None
     unseen: Unseen = "missing"
 
-    #: Levels of every column once bound, or a value of every bin; where numbers are cut; and the family of levels.
+    #: Levels of every column once bound, or a value of every bin; and where numbers are cut.
     outcomes: tuple[tuple[Hashable, ...], ...] = field(default=(), kw_only=True, repr=False)
     cuts: tuple[Cuts, ...] = field(default=(), kw_only=True, repr=False)
-    of_levels: Categorical = field(default=Categorical(), kw_only=True, repr=False)
 
     @cached_property
-    def bound(self) -> TreeColumns:
+    def bound(self) -> JointColumns:
         places = range(len(self.columns))
         pairs = ((first, second) for second in places for first in range(second))
+        unseen = self.unseen if self.levels is None else None
         groups = (*((j,) for j in places), *pairs)
-        every = LevelColumns(self.name, self.columns, self.outcomes, None, groups, False)
+        tables = LevelColumns(self.name, self.columns, self.outcomes, unseen, groups, False, self.cuts)
         dims = {"edge": self.edge_dims, "probability": ("class", "cell")}
-        return TreeColumns(every, self.of_levels.bound, self.cuts, dims)
+        names = {"feature": list(self.columns), "pair": tables.table_names[len(self.columns) :]}
+        return JointColumns(tables, self.name, dims, names)
 
     @property
     def n_levels(self) -> tuple[int, ...]:
@@ -185,22 +126,18 @@ class AveragedTree(TreeFamily):
                 (None, ()) if name in declared else _bins_of(table, name, weights, self.bins)
                 for name in table.names
             ]
-        named = [name for name, (cuts, _) in zip(table.names, bins, strict=True) if cuts is None]
-        of_levels = Categorical(levels=self.levels, unseen=self.unseen)
-        if named:
-            of_levels = of_levels.bind(table.select(named), classes)
-        found = iter(of_levels.outcomes)
+        of_levels = [name for name, (cuts, _) in zip(table.names, bins, strict=True) if cuts is None]
+        found = iter(outcomes_of(table.select(of_levels), self.levels, self.unseen) if of_levels else ())
         return replace(
             self,
             columns=table.names,
             classes=tuple(classes),
             outcomes=tuple(next(found) if cuts is None else values for cuts, values in bins),
             cuts=tuple(cuts for cuts, _ in bins),
-            of_levels=of_levels,
         )
 
     def rows(self, X: Array) -> Outcomes:
-        return Outcomes(X, self.bound.every.tables, _INCOMPLETE)
+        return Outcomes(X, self.bound.within.tables, _INCOMPLETE)
 
     def priors(self, statistics: Counts) -> Callable[[float], TreeDirichlet]:
         layout, n_classes = layout_of(self.n_levels), len(statistics.counts)
@@ -231,20 +168,11 @@ class AveragedTree(TreeFamily):
         return drawn
 
 
-def _numbers(table: Table, name: Hashable) -> Array:
-    return np.asarray(checked_numbers(table, [name], AveragedTree.name, REAL_NUMBERS), dtype=np.float64)[:, 0]
-
-
-def _bins(x: Array, cuts: tuple[float, ...]) -> Array:
-    """Find the bin of every number: -1 where it is missing."""
-    return np.where(np.isnan(x), -1, np.searchsorted(cuts, x, side="right"))
-
-
 def _bins_of(table: Table, name: Hashable, weights: Array, n_bins: int) -> tuple[Cuts, tuple[Hashable, ...]]:
     """Find where to cut a column of numbers, and the middle value of each bin; return None for one of levels."""
     if table.kind(name) not in ("continuous", "integer"):
         return None, ()
-    x = _numbers(table, name)
+    x = numbers_of(table, name, AveragedTree.name)
     present = ~np.isnan(x)
     if not present.any():
         raise ValueError(f"column {name!r} has no value to place bins by; drop the column")

@@ -262,3 +262,57 @@ class NumberColumns(BoundColumns):
                 f", but it holds the {covariate} of that row; fill it in, or drop the row",
             )
         return np.column_stack([X, numbers])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class JointColumns(BoundColumns):
+    """Columns of one family that depend on each other under another: all of them are one factor.
+
+    Parameters
+    ----------
+    within : BoundColumns
+        Of the one family; they encode and decode the rows.
+    family : str
+        Name of the other.
+    dims : mapping of str to tuple of str
+        Dimension names of every parameter.
+    other_coords : mapping of str to list
+        Labels of dimensions, beside those of ``within`` or in their place.
+    """
+
+    within: Any
+    family: str
+    dims: Dims
+    other_coords: Mapping[str, list[Hashable]] = MappingProxyType({})
+
+    @cached_property
+    def described(self) -> dict[Hashable, Described]:
+        return {column: each._replace(family=self.family) for column, each in self.within.described.items()}
+
+    @cached_property
+    def factors(self) -> tuple[Factor, ...]:
+        return together(tuple(self.described))
+
+    @cached_property
+    def coords(self) -> dict[str, list[Hashable]]:
+        return {**self.within.coords, **self.other_coords}
+
+    @cached_property
+    def covariate_supports(self) -> Mapping[str, Support]:
+        return self.within.covariate_supports
+
+    def encode(self, table: Table) -> Any:
+        return self.within.encode(table)
+
+    def decode(self, X: Any) -> dict[Hashable, Array]:
+        return self.within.decode(X)
+
+    def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
+        return self.within.label_rows(X, prefix)
+
+    def covariates(self, X: Any) -> Covariates:
+        return self.within.covariates(X)
+
+    def marginal_rows(self, X: Any, factors: Sequence[int]) -> Any:
+        return X if factors else self.within.marginal_rows(X, [])

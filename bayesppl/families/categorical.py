@@ -25,7 +25,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
-from typing import Any, ClassVar, Self, final, get_args
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
@@ -35,13 +35,12 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.outcomes import Outcomes
 from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
 from bayesppl.conjugate.statistics import Counts
-from bayesppl.data.arguments import one_of
 from bayesppl.data.table import Table
 from bayesppl.families import closed_forms
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import ConjugateFamily, Missing
-from bayesppl.families.find_levels import Levels, declared_levels, levels_that_occur, unseen_beside
-from bayesppl.families.level_columns import LevelColumns, Unseen
+from bayesppl.families.find_levels import Levels
+from bayesppl.families.level_columns import LevelColumns, Unseen, outcomes_of
 from bayesppl.families.support import LEVELS, Support
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 
@@ -79,16 +78,12 @@ class TableFamily(ConjugateFamily):
     @cached_property
     def bound(self) -> LevelColumns:
         unseen = self.unseen if self.levels is None else None
-        return LevelColumns(self.name, self.columns, self.outcomes, unseen, self.groups, self.is_joint)
+        cuts = (None,) * len(self.columns)
+        return LevelColumns(self.name, self.columns, self.outcomes, unseen, self.groups, self.is_joint, cuts)
 
     @final
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
-        one_of("unseen", self.unseen, get_args(Unseen))
-        if self.levels is None:
-            outcomes = tuple((*levels, unseen_beside(levels)) for levels in levels_that_occur(table))
-        else:
-            declared = declared_levels(self.levels, table.names)
-            outcomes = tuple(declared[name] for name in table.names)
+        outcomes = outcomes_of(table, self.levels, self.unseen)
         bound = replace(self, columns=table.names, classes=tuple(classes), outcomes=outcomes)
         if sum(map(len, self.groups)) != len(outcomes):
             bound = replace(bound, groups=bound._grouped(table, members))

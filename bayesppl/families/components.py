@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -12,10 +11,6 @@ from scipy.sparse import csr_array
 
 from bayesppl.conjugate.row_statistics import RowStatistics, refuse_closed_form
 from bayesppl.conjugate.statistics import Counts, JointStatistics
-from bayesppl.data.table import Table
-from bayesppl.families.bound import BoundColumns, Described, Dims, Factor, together
-from bayesppl.families.covariates import Covariates
-from bayesppl.families.support import Support
 from bayesppl.kernels.arrays import Array, Responsibilities
 
 #: The dimension of the components of all classes, and the part of their parameters.
@@ -66,54 +61,6 @@ class AllocatedRows(RowStatistics):
             shape=(n_rows, n_classes * self.n_components),
         )
         return with_counts(self.rows.sum_rows(spread), np.asarray(spread.sum(0)))
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class ComponentColumns(BoundColumns):
-    """Columns of a mixture: those of its family, all of them one factor, the components in place of classes."""
-
-    within: BoundColumns
-    labels: tuple[Hashable, ...]
-
-    @cached_property
-    def described(self) -> Mapping[Hashable, Described]:
-        return {column: each._replace(family="mixture") for column, each in self.within.described.items()}
-
-    @cached_property
-    def factors(self) -> tuple[Factor, ...]:
-        return together(tuple(self.described))
-
-    @cached_property
-    def dims(self) -> Dims:
-        of_components = {
-            parameter: tuple(COMPONENT if dim == "class" else dim for dim in dims)
-            for parameter, dims in self.within.dims.items()
-        }
-        return {**of_components, COMPONENT_WEIGHT: (COMPONENT,)}
-
-    @cached_property
-    def coords(self) -> dict[str, list[Hashable]]:
-        return {**self.within.coords, COMPONENT: list(self.labels)}
-
-    @cached_property
-    def covariate_supports(self) -> Mapping[str, Support]:
-        return self.within.covariate_supports
-
-    def encode(self, table: Table) -> Any:
-        return self.within.encode(table)
-
-    def decode(self, X: Any) -> dict[Hashable, Array]:
-        return self.within.decode(X)
-
-    def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
-        return self.within.label_rows(X, prefix)
-
-    def covariates(self, X: Any) -> Covariates:
-        return self.within.covariates(X)
-
-    def marginal_rows(self, X: Any, factors: Sequence[int]) -> Any:
-        return X if factors else self.within.marginal_rows(X, [])
 
 
 def with_counts(features: Any, counts: Array) -> JointStatistics:

@@ -20,7 +20,7 @@ from bayesppl.conjugate.row_statistics import JointRows
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError
-from bayesppl.families.bound import BoundColumns, Described, Dims, Factor, of_block, together
+from bayesppl.families.bound import BoundColumns, Described, Dims, Factor, of_block
 from bayesppl.families.choosing.block_columns import divided
 from bayesppl.families.choosing.column_choice import ColumnChoice, skip_impossible
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, covariates_of
@@ -61,27 +61,18 @@ class BlockColumns(BoundColumns):
     blocks : mapping of str to BoundColumns
     read : callable, optional
         Changes the table of a block, given its name, before it is encoded.
-    joint_family : str
-        Name of the family that models the blocks as one factor, given each other; empty where they are
-        independent.
     """
 
     columns: Mapping[str, tuple[Hashable, ...]]
     blocks: Mapping[str, Any]
     read: Callable[[Table, str], Table] | None = None
-    joint_family: str = ""
 
     @cached_property
     def described(self) -> dict[Hashable, Described]:
-        found = {column: each for block in self.blocks.values() for column, each in block.described.items()}
-        if not self.joint_family:
-            return found
-        return {column: each._replace(family=self.joint_family) for column, each in found.items()}
+        return {column: each for block in self.blocks.values() for column, each in block.described.items()}
 
     @cached_property
     def factors(self) -> tuple[Factor, ...]:
-        if self.joint_family:
-            return together(tuple(self.described))
         return tuple(factor for name, block in self.blocks.items() for factor in of_block(name, block.factors))
 
     @cached_property
@@ -134,8 +125,6 @@ class BlockColumns(BoundColumns):
         }
 
     def marginal_rows(self, X: BlockRows, factors: Sequence[int]) -> BlockRows:
-        if self.joint_family and factors:
-            return X
         parts, first = {}, 0
         for name, block in self.blocks.items():
             last = first + len(block.factors)

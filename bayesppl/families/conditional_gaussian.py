@@ -25,10 +25,11 @@ from bayesppl.conjugate.outcomes import completed
 from bayesppl.conjugate.row_statistics import JointRows
 from bayesppl.data.arguments import one_of
 from bayesppl.data.table import Table
+from bayesppl.families.bound import JointColumns
 from bayesppl.families.categorical import Categorical, JointCategorical, TableFamily
 from bayesppl.families.categorical_blocks import CategoricalBlocks
 from bayesppl.families.choosing.infer_families import Integers, categories_and_numbers
-from bayesppl.families.composite import BlockColumns, BlockRows, GivenBlocks
+from bayesppl.families.composite import BlockRows, GivenBlocks
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import Missing
 from bayesppl.families.find_levels import Levels
@@ -120,8 +121,8 @@ class ConditionalGaussian(Wrapping):
         return cast(TableFamily, self.inner.parts["categories"])
 
     @cached_property
-    def bound(self) -> BlockColumns:
-        return replace(self.inner.bound, joint_family=self.name)
+    def bound(self) -> JointColumns:
+        return JointColumns(self.inner.bound, self.name, self.inner.bound.dims)
 
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
         one_of("covariance", self.covariance, ("tied", "full"))

@@ -16,22 +16,34 @@ from functools import cached_property
 from itertools import product
 from numbers import Integral
 from types import MappingProxyType
-from typing import Any, Literal, final
+from typing import Any, Literal, final, get_args
 
 import numpy as np
 
 from bayesppl.conjugate.outcomes import Outcomes, Tables
+from bayesppl.data.arguments import one_of
 from bayesppl.data.levels import factorize, refuse_other_types
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.families.bound import BoundColumns, Described, Dims, Factor, together
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
-from bayesppl.families.find_levels import refuse_unseen, skip_unseen
+from bayesppl.families.find_levels import (
+    Levels,
+    declared_levels,
+    levels_that_occur,
+    refuse_unseen,
+    skip_unseen,
+    unseen_beside,
+)
+from bayesppl.families.support import REAL_NUMBERS, checked_numbers
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.integer_levels import Places, smallest_type
 
 #: What an unseen level is: a missing cell, an error, or an outcome of each class with a probability of its own.
 Unseen = Literal["missing", "error", "learned"]
+
+#: Where a column of numbers is cut into bins; None for a column of levels.
+Cuts = tuple[float, ...] | None
 
 # in the place of a code, for a value that is no level
 _UNKNOWN = -2
@@ -40,7 +52,7 @@ _UNKNOWN = -2
 @final
 @dataclass(frozen=True, eq=False)
 class LevelColumns(BoundColumns):
-    """Columns of levels; encoded rows are the codes of the levels, -1 where a cell is missing.
+    """Columns of levels, or of bins; encoded rows are the codes of these, -1 where a cell is missing.
 
     Attributes
     ----------
@@ -48,14 +60,16 @@ class LevelColumns(BoundColumns):
         Name of the family.
     columns : tuple
     outcomes : tuple of tuples
-        Of each column.
+        Of each column: its levels, or a value of every bin.
     unseen : {"missing", "error", "learned"} or None
         What a level is that did not occur where levels were learned, which the last outcome of each column then
         stands for; None where all levels were declared.
     groups : tuple of tuples of int
-        Columns that share a table, by place.
+        Columns that share a table, by place. Where tables overlap, those of single columns stand first.
     is_joint : bool
         Whether all columns share one table, whose cells are named by their levels alone.
+    cuts : tuple
+        Where each column is cut into bins, if it holds numbers.
     """
 
     family: str
@@ -64,6 +78,7 @@ class LevelColumns(BoundColumns):
     unseen: Unseen | None
     groups: tuple[tuple[int, ...], ...]
     is_joint: bool
+    cuts: tuple[Cuts, ...]
 
     dims: Dims = MappingProxyType({"probability": ("class", "cell")})
 
@@ -73,8 +88,10 @@ class LevelColumns(BoundColumns):
 
     @property
     def named(self) -> tuple[tuple[Hashable, ...], ...]:
-        """The levels of every column that a cell can hold."""
-        return self.outcomes if self.unseen is None else tuple(levels[:-1] for levels in self.outcomes)
+        """The levels of every column that a cell can hold; none where it is cut into bins."""
+        last = None if self.unseen is None else -1
+        pairs = zip(self.outcomes, self.cuts, strict=True)
+        return tuple(levels[:last] if cuts is None else () for levels, cuts in pairs)
 
     @cached_property
     def described(self) -> dict[Hashable, Described]:
@@ -112,18 +129,20 @@ class LevelColumns(BoundColumns):
         codes = self.codes(table)
         if self.unseen in ("missing", "error"):
             handle = skip_unseen if self.unseen == "missing" else refuse_unseen
-            handle(table, codes, self.columns, np.array(self.tables.n_levels) - 1)
+            last = np.array(self.tables.n_levels) - 1
+            handle(table, codes, self.columns, np.where([cuts is None for cuts in self.cuts], last, _UNKNOWN))
         return codes
 
     def codes(self, table: Table) -> Array:
         """Return the codes of the levels, of an unseen one that of the last outcome."""
         table = table.select(self.columns)
         codes = np.empty((len(table), len(self.columns)), dtype=smallest_type(max(self.tables.n_levels)))
-        whole, places = table.integers(), self._places
+        places = self._places
+        whole = None if places is None else table.integers()
         are_found = whole is not None and places is not None and places.look_up(whole, codes)
         if not are_found or (self.unseen is None and (codes == _UNKNOWN).any()):
-            for j, name in enumerate(self.columns):
-                codes[:, j] = self._codes(table.column(name), j)
+            for j, (name, cuts) in enumerate(zip(self.columns, self.cuts, strict=True)):
+                codes[:, j] = self._codes(table.column(name), j) if cuts is None else self._bins(table, name, cuts)
         return codes
 
     def decode(self, X: Array) -> dict[Hashable, Array]:
@@ -134,8 +153,8 @@ class LevelColumns(BoundColumns):
         }
 
     def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
-        """Return the codes of the cells, -1 where a level is missing."""
-        cells = Outcomes(X, self.tables).codes.astype(np.int64)
+        """Return the codes of the cells, -1 where a level is missing; where tables overlap, of single columns."""
+        cells = Outcomes(X, self.tables).codes[:, : len(self.columns)].astype(np.int64)
         return {f"{prefix}x": (("row",), cells[:, 0]) if self.is_joint else (("row", f"{prefix}feature"), cells)}
 
     def covariates(self, X: Array) -> Covariates:
@@ -185,13 +204,20 @@ class LevelColumns(BoundColumns):
 
     @cached_property
     def _places(self) -> Places | None:
-        """Return the codes of levels that are whole numbers; None where some level is none."""
+        """Return the codes of levels that are whole numbers; None where some level is none, or there are bins."""
+        if any(cuts is not None for cuts in self.cuts):
+            return None
         if not all(isinstance(level, Integral) for levels in self.named for level in levels):
             return None
         unknown = [_UNKNOWN if self.unseen is None else len(levels) for levels in self.named]
         # every level is a whole number, as was checked above; mypy takes no Hashable for an Integral
         codes = [[int(level) for level in levels] for levels in self.named]  # type: ignore[call-overload]
         return Places.of(codes, unknown)
+
+    def _bins(self, table: Table, name: Hashable, cuts: tuple[float, ...]) -> Array:
+        """Return the bin of every number, -1 where it is missing."""
+        x = numbers_of(table, name, self.family)
+        return np.where(np.isnan(x), -1, np.searchsorted(cuts, x, side="right"))
 
     def _codes(self, values: Array, j: int) -> Array:
         found, codes = factorize(values, self.columns[j])
@@ -207,6 +233,20 @@ class LevelColumns(BoundColumns):
                 "the level, or leave levels=None to learn them and to allow for unseen ones.",
             )
         return np.asarray([*(position.get(level, len(position)) for level in found), -1])[codes]
+
+
+def outcomes_of(table: Table, levels: Levels | None, unseen: Unseen) -> tuple[tuple[Hashable, ...], ...]:
+    """Return the outcomes of every column: levels as declared, or those that occur and one for all others."""
+    one_of("unseen", unseen, get_args(Unseen))
+    if levels is None:
+        return tuple((*found, unseen_beside(found)) for found in levels_that_occur(table))
+    declared = declared_levels(levels, table.names)
+    return tuple(declared[name] for name in table.names)
+
+
+def numbers_of(table: Table, name: Hashable, family: str) -> Array:
+    """Read the numbers of one column, for the family of this name: (n_rows,)."""
+    return np.asarray(checked_numbers(table, [name], family, REAL_NUMBERS), dtype=np.float64)[:, 0]
 
 
 def cell_names(cells: Iterable[tuple[Hashable, ...]], separator: str) -> list[str]:

@@ -27,12 +27,12 @@ from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.arguments import real, whole
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError
+from bayesppl.families.bound import JointColumns
 from bayesppl.families.components import (
     COMPONENT,
     COMPONENT_WEIGHT,
     Allocated,
     AllocatedRows,
-    ComponentColumns,
     component_labels,
 )
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
@@ -101,8 +101,14 @@ class Mixture(Family):
     classes: tuple[Hashable, ...] = field(default=(), kw_only=True, repr=False)
 
     @cached_property
-    def bound(self) -> ComponentColumns:
-        return ComponentColumns(self.inner.bound, component_labels(self.classes, self.components))
+    def bound(self) -> JointColumns:
+        within = self.inner.bound
+        dims = {
+            parameter: tuple(COMPONENT if dim == "class" else dim for dim in of)
+            for parameter, of in within.dims.items()
+        }
+        labels = component_labels(self.classes, self.components)
+        return JointColumns(within, self.name, {**dims, COMPONENT_WEIGHT: (COMPONENT,)}, {COMPONENT: list(labels)})
 
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
         if not isinstance(self.family, ConjugateFamily):
