@@ -1,4 +1,4 @@
-"""Ways from a model and data to a posterior."""
+"""Methods of inference, by name: from a model and its data to a posterior."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["ADVI", "BY_NAME", "EM", "NUTS", "SMC", "ClosedForm", "Gibbs", "Infer
 
 @dataclass(frozen=True)
 class ClosedForm(Inference):
-    """Solve the model exactly; the rows themselves are not needed."""
+    """Exact inference by conjugate updates; the rows themselves are not needed."""
 
     def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Exact:
         return Exact.of(model, statistics)
@@ -52,7 +52,7 @@ BY_NAME: dict[str, Inference] = {
 
 
 def choose(inference: str | Inference) -> Inference:
-    """An inference by name, or one with settings of its own."""
+    """Return the inference of this name; one with settings of its own is returned as it is."""
     if isinstance(inference, Inference):
         return inference
     if not isinstance(inference, str):
