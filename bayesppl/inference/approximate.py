@@ -1,8 +1,7 @@
 """Approximations and particles, through PyMC: variational inference and sequential Monte Carlo.
 
-Neither is the posterior itself, and a fit is marked as an approximation. Pathfinder is not offered: PyMC does not
-have it without pymc-extras,
-whose releases hold PyMC back.
+Neither is the posterior itself, and a fit is marked as an approximation. Pathfinder is not offered: PyMC has it
+only through pymc-extras, whose releases hold PyMC back.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ UNAVAILABLE = {
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep PyMC from reporting how far it is, also where it is interrupted."""
+    """Keep PyMC from logging its progress, also when it is interrupted."""
     logger = logging.getLogger("pymc")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -46,11 +45,11 @@ def quiet() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _ByPyMC(Drawing):
-    """A method of PyMC's that returns draws."""
+    """A method of PyMC that returns draws."""
 
     @abstractmethod
     def _run(self, pymc_model: Any) -> tuple[Any, tuple[int, int], dict[str, Any]]:
-        """Draws as a DataTree, how many chains and draws of each were asked for, and what there is to record."""
+        """Return draws as a DataTree, the numbers of chains and of draws asked for, and what is recorded."""
 
     def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Sampled:
         return self._of_statistics(model, model.prior(statistics), statistics, is_watched())
@@ -77,7 +76,7 @@ class ADVI(_ByPyMC):
 
     See Kucukelbir et al. (2017).
 
-    Of independent normals by default, whose variances are too small wherever parameters depend on each other.
+    The normals are independent by default, with variances too small wherever parameters depend on each other.
 
     Parameters
     ----------
@@ -122,8 +121,8 @@ class ADVI(_ByPyMC):
 class SMC(_ByPyMC):
     """Sequential Monte Carlo from prior to posterior, with an estimate of the evidence.
 
-    See Del Moral, Doucet & Jasra (2006). Not of correlated normal columns, whose PyMC model has no draws of the
-    prior to begin with.
+    See Del Moral, Doucet & Jasra (2006). It is not available for correlated normal columns, whose PyMC model has
+    no draws of the prior to begin with.
 
     The record holds ``log_marginal_likelihood``, one per chain: of the data up to factors that hold no parameter.
 
