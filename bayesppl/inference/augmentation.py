@@ -32,7 +32,7 @@ _SHORT_RUN, _SHORT_GAIN = 50, 1e-3
 
 
 class Completion(NamedTuple):
-    """Rows completed.
+    """Completed rows: their sufficient statistics and their log density.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Augmentation(ABC):
 
     @abstractmethod
     def expect(self, theta: Theta) -> Callable[[slice], Completion]:
-        """Return what completes a range of rows by the expected statistics given ``theta``.
+        """Return a function that completes a range of rows by the expected statistics given ``theta``.
 
         Parameters
         ----------
@@ -84,17 +84,17 @@ class Augmentation(ABC):
 
     @abstractmethod
     def draw(self, theta: Theta) -> Callable[[slice, np.random.Generator], Completion]:
-        """Return what completes a range of rows by one draw of all that is not known of them, given ``theta``."""
+        """Return a function that completes a range of rows by one draw of what is unknown, given ``theta``."""
 
     @final
     def expected(self, theta: Theta) -> Completion:
-        """All rows, completed by their expectations."""
+        """Complete all rows by their expectations."""
         ranges = row_ranges(self.n_rows, self.cells_per_row)
         return reduce(Completion.__add__, in_order(self.expect(theta), ranges, None))
 
     @final
     def drawn(self, theta: Theta, rng: np.random.Generator) -> Completion:
-        """All rows, completed by one draw."""
+        """Complete all rows by one draw."""
         ranges, complete = row_ranges(self.n_rows, self.cells_per_row), self.draw(theta)
         streams = dict(zip((rows.start for rows in ranges), rng.spawn(len(ranges)), strict=True))
         return reduce(Completion.__add__, in_order(lambda rows: complete(rows, streams[rows.start]), ranges, None))
@@ -135,7 +135,7 @@ class Incomplete:
     elsewhere: Callable[[np.random.Generator], JointStatistics] | None = None
 
     def log_prior_and_known(self, theta: Theta) -> float:
-        """log p(θ) + log p(known rows | θ), up to a constant."""
+        """Compute log p(θ) + log p(known rows | θ), up to a constant."""
         return float(self.prior.update(self.known).log_prob(theta))
 
 
@@ -147,7 +147,7 @@ def search_start(
     restarts: int,
     rng: np.random.Generator,
 ) -> JointStatistics:
-    """All rows, completed by the best of some short runs of EM from random places.
+    """Complete all rows by the best of some short runs of EM from random places.
 
     A prior that depends on the data is resolved anew in every step; in the end it is resolved from the rows as
     they are completed here.
