@@ -1,4 +1,4 @@
-"""The contracts of inferences; samplers and approximations hand over their draws here, to be checked."""
+"""What an inference is, and how draws of samplers and approximations are checked and become a posterior."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from bayesppl.model.sampled import ModeFinder, Sampled, no_mode_finder
 
 
 class Inference(ABC):
-    """A way from a model and data to the posterior of its parameters."""
+    """A method that finds the posterior of the parameters of a model, given data."""
 
     #: Whether rows may be known only in part.
     completes_rows: ClassVar[bool] = False
@@ -51,7 +51,7 @@ class Inference(ABC):
 
 @contextmanager
 def interrupts_raised() -> Iterator[None]:
-    """Raise KeyboardInterrupt at the end if one was raised meanwhile and went no further.
+    """Raise KeyboardInterrupt at the end if one was raised meanwhile and swallowed.
 
     Samplers and optimisers return what they have when they are interrupted, or fail over it in ways of their own.
     Python delivers signals to the main thread only, so that nothing is done in others.
@@ -92,7 +92,7 @@ def interrupts_raised() -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """What a sampler or an approximation returns.
+    """Draws from a sampler or an approximation, and what is recorded about them.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class Draws:
 
 
 class Drawing(Inference):
-    """An inference that answers with draws."""
+    """An inference that returns draws."""
 
     @abstractmethod
     def _draw(self, model: GenerativeModel, prior: Joint, pymc_model: Any) -> Draws:
@@ -129,7 +129,7 @@ class Drawing(Inference):
         build: Callable[[], Any],
         speaks: bool,
     ) -> Sampled:
-        """The posterior by draws, all of them there and finite, of the PyMC model that ``build`` returns.
+        """Draw from the PyMC model that ``build`` returns, check the draws, and return the posterior.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class Drawing(Inference):
         IncompleteDrawsError
             If draws are missing or not finite.
         KeyboardInterrupt
-            If the run was interrupted, also where something, such as the sampler, made do with what it had.
+            If the run was interrupted, also where the sampler swallowed the interrupt and returned what it had.
         """
         with interrupts_raised(), announce_if_slow(f"fitting by {type(self).__name__}", speaks):
             pymc_model = build()
@@ -204,7 +204,7 @@ def as_posterior(
 
 
 def require_complete(inference: str, drawn: Draws) -> None:
-    """Refuse draws of which some are missing, or not finite.
+    """Refuse draws if some are missing or not finite.
 
     Raises
     ------
