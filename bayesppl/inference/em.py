@@ -24,7 +24,7 @@ Estimate = Literal["map", "mle"]
 
 
 class Path(NamedTuple):
-    """The way of EM to a fixed point.
+    """The path of EM to a fixed point.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class EM(Inference):
         return self.posterior(incomplete(model, statistics, rows, self.restarts, self.random_state))
 
     def posterior(self, problem: Incomplete) -> Expected:
-        """The conjugate posterior given the expected statistics at the fixed point."""
+        """Return the conjugate posterior given the expected statistics at the fixed point."""
         path = self.search(problem, problem.first)
         if problem.elsewhere is not None:
             streams = np.random.default_rng(self.random_state).spawn(self.restarts - 1)
@@ -116,7 +116,7 @@ class EM(Inference):
         return Expected(problem.model, path.statistics, problem.prior, belief, report)
 
     def search(self, problem: Incomplete, first: JointStatistics, *, or_mean: bool = False) -> Path:
-        """Step from the mode given these statistics to a fixed point.
+        """Run EM from the mode given these statistics to a fixed point.
 
         With ``or_mean`` a step leads to the mean where there is no mode.
         """
@@ -149,7 +149,7 @@ class EM(Inference):
 
 
 def _mode_or_mean(problem: Incomplete, statistics: JointStatistics) -> Theta:
-    """The mode given these statistics, or the mean, where few rows have no mode."""
+    """Return the mode given these statistics, or the mean, where few rows have no mode."""
     belief = problem.prior.update(statistics)
     try:
         return belief.mode()
