@@ -27,7 +27,7 @@ from bayesppl.model.sampled import Sampled
 
 
 class Chain(NamedTuple):
-    """What a chain leaves behind: its draws, their log densities, and the sum of the completed statistics."""
+    """One chain: its draws, their log densities, and the sum of the completed statistics."""
 
     thetas: list[Theta]
     log_densities: list[float]
