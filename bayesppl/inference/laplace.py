@@ -97,7 +97,7 @@ Gradient = Callable[[Array], tuple[float, Array]]
 
 
 def _mode_and_root(density: Gradient, start: Array) -> tuple[Array, Array]:
-    """The mode of a density, and the Cholesky factor of its negative Hessian there.
+    """Find the mode of a density, and the Cholesky factor of its negative Hessian there.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def _mode_and_root(density: Gradient, start: Array) -> tuple[Array, Array]:
 
 
 def _curvature(density: Gradient, point: Array, steps: Array) -> Array:
-    """The negative Hessian, by central differences of the gradient."""
+    """Compute the negative Hessian by central differences of the gradient."""
     columns = [
         (density(point - e)[1] - density(point + e)[1]) / (2 * h)
         for e, h in zip(np.diag(steps), steps, strict=True)
@@ -145,7 +145,7 @@ def _curvature(density: Gradient, point: Array, steps: Array) -> Array:
 
 
 def _widths(density: Gradient, point: Array, steps: Array) -> Array:
-    """How far the density reaches in every coordinate, by its curvature; steps where it has none."""
+    """Estimate the width of the density in every coordinate by its curvature; without any, by the step."""
     diagonal = np.diagonal(_curvature(density, point, steps))
     usable = np.isfinite(diagonal) & (diagonal > 0)
     return np.where(usable, 1 / np.sqrt(np.where(usable, diagonal, 1.0)), steps / _PART)
