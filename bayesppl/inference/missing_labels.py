@@ -64,7 +64,7 @@ def with_missingness(problem: Incomplete, rows: Rows) -> Any:
 
 
 def _mode_of_labelled(problem: Incomplete) -> Theta:
-    """The mode of the rows with a label alone: chains begin near it, where the classes have their names."""
+    """Find the mode given the labelled rows alone: chains begin near it, where the classes have their names."""
     alone = to_pymc(problem.model, problem.prior, problem.known)
     density = log_density(alone)
 
