@@ -42,7 +42,7 @@ def search_components(
     restarts: int,
     seed: int | None,
 ) -> JointStatistics:
-    """All rows, completed by the components of every class that are best among those of some short searches.
+    """Complete all rows by the components of every class that are best among those of some short searches.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def search_components(
 
 
 def _clustered(model: GenerativeModel, family: Mixture, X: Array, told: Array, rng: Generator) -> JointStatistics:
-    """Rows that have a label, divided into as many clusters in each class as it has components."""
+    """Sum up labelled rows, divided into as many clusters in each class as it has components."""
     codes = draw_codes(told, rng)
     within = np.empty(len(codes), dtype=np.intp)
     for k in range(model.n_classes):
@@ -131,7 +131,7 @@ def _apart(
     told: Array,
     rng: Generator,
 ) -> Theta:
-    """Components each about one row of its class, drawn in turn: the less dense a row yet, the likelier.
+    """Place components at rows of their class, drawn in turn: the less dense a row so far, the likelier.
 
     The seeding of k-means++ (Arthur & Vassilvitskii 2007) with the log density in place of the squared distance,
     as for Bregman divergences (Nock, Luosto & Kivinen 2008).
@@ -158,7 +158,7 @@ def _apart(
 
 
 def _best_of_each_class(family: Mixture, best: Theta, tries_of_classes: Array, tries: Sequence[Theta]) -> Theta:
-    """Components of every class from the try in which its rows are densest; what classes share from the best."""
+    """Take components of every class from the try where its rows are densest, what classes share from the best."""
     taken = np.repeat(tries_of_classes, family.components)
     dims = family.bound.dims
     own = {name for name, of in dims.items() if of[:1] == (COMPONENT,)}
