@@ -94,14 +94,14 @@ def find_mode(
 def _root(points: Array) -> Array:
     """Compute a Cholesky factor of the covariance of points, a tenth of it shrunk to its diagonal.
 
-    So few points have a root too.
+    Shrunk, the covariance of a few points has a factor too.
     """
     covariance = np.atleast_2d(np.cov(points.T))
     return np.linalg.cholesky(0.9 * covariance + 0.1 * np.diag(np.diag(covariance)))
 
 
 def _closed_form_modes(prior: Joint, statistics: JointStatistics, prefix: str = "") -> Theta:
-    """Return modes of the parts of the prior that have a closed form; parts are independent given the data too."""
+    """Return the modes of the parts of the prior with a closed form; given the data, parts are independent too."""
     modes: Theta = {}
     for name, part in prior.parts.items():
         inner = prefix + prior.prefixes[name]
