@@ -196,9 +196,10 @@ class NUTS(Drawing):
 
 
 def import_nutpie() -> Any:
-    """Import nutpie, which makes trees by the base of ArviZ alone, without its plots and statistics.
+    """Import nutpie with the base of ArviZ in place of the whole.
 
-    It asks for all of ArviZ, which takes a third as long as everything else before the first draws.
+    nutpie imports all of ArviZ, which takes a third as long as everything else before the first draws, and needs
+    neither its plots nor its statistics.
     """
     if "arviz" in sys.modules:
         import nutpie
@@ -214,7 +215,7 @@ def import_nutpie() -> Any:
 
 
 def compile_density(density: Density, notify: bool = False) -> Any:
-    """Compile a density for nutpie: a C function of our own, or a model for an unknown nutpie to compile itself.
+    """Compile a density for nutpie: as our own C function, or by nutpie, where its version is unknown.
 
     Parameters
     ----------
