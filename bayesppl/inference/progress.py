@@ -1,4 +1,4 @@
-"""Words on standard error about what is being waited for."""
+"""Progress messages on standard error."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def counted[T](steps: Sequence[T], words: str) -> Iterator[T]:
 
 @contextmanager
 def announce_if_slow(words: str, wanted: bool) -> Iterator[None]:
-    """Say what is being waited for, if it takes more than a second."""
+    """Say what is being done, if it takes more than a second."""
     if not wanted:
         yield
         return
