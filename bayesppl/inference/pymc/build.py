@@ -26,7 +26,7 @@ class Encoded(NamedTuple):
 
 
 def encode_unweighted(model: GenerativeModel, rows: Rows | None) -> Encoded | None:
-    """The rows for a likelihood that has no place for weights; None where there are weights, or no rows."""
+    """Encode rows for a likelihood that has no place for weights; return None for weights, or without rows."""
     if rows is None or not rows.is_unweighted:
         return None
     return Encoded(model.family.bound.encode(rows.table), rows.codes.astype(np.intp))
@@ -92,7 +92,7 @@ def to_pymc(
 
 
 def draw_prior(model: GenerativeModel, prior: Joint, size: int, seed: int) -> Theta:
-    """Draws of a prior some of whose parts are declared in PyMC; the others are drawn exactly."""
+    """Draw from a prior some of whose parts are declared in PyMC; the others are drawn exactly."""
     ensure_cache()
     import pymc as pm
     from pytensor.compile.mode import Mode
@@ -113,7 +113,7 @@ def draw_prior(model: GenerativeModel, prior: Joint, size: int, seed: int) -> Th
 
 
 def declared_log_prior(model: GenerativeModel, prior: Joint, theta: Theta) -> Theta:
-    """Log density of every variable of a declared prior at draws, whose axis leads; summed over its entries."""
+    """Compute the log density of every variable of a declared prior, summed over its entries, at draws."""
     import pymc as pm
     from pymc.logprob.basic import conditional_logp
 
@@ -133,7 +133,7 @@ def declared_log_prior(model: GenerativeModel, prior: Joint, theta: Theta) -> Th
 
 
 def hyperparameters(pymc_model: Any) -> dict[str, tuple[str, ...]]:
-    """Names and dims of what a declared prior learns besides the parameters of the model."""
+    """Return names and dims of what a declared prior learns besides the parameters of the model."""
     return {
         variable.name: tuple(pymc_model.named_vars_to_dims.get(variable.name, ()))
         or tuple(f"{variable.name}_dim_{axis}" for axis in range(variable.ndim))
