@@ -32,7 +32,7 @@ AT_ONCE = 1000
 
 
 def nodes_above(outputs: Iterable[Any], stop: Iterable[Any] = ()) -> list[Any]:
-    """The operations that ``outputs`` are computed by, not going beyond the variables of ``stop``."""
+    """List the operations that ``outputs`` are computed by, not going beyond the variables of ``stop``."""
     blocked, seen, found = set(stop), set(), []
     pending = [variable for variable in outputs if variable not in blocked]
     while pending:
@@ -51,7 +51,7 @@ _OF_PIECES = (Argmax, ArgSortOp, Clip, LogicalComparison, ScalarMaximum, ScalarM
 
 
 def has_pieces(outputs: Iterable[Any], inputs: Iterable[Any], *, of_halves: bool = True) -> bool:
-    """Whether graphs are functions of the inputs that are put together of pieces, and not analytic."""
+    """Whether graphs are piecewise functions of the inputs, and so not analytic."""
     outputs, inputs = list(outputs), set(inputs)
     operations = (*_OF_PIECES, *_OF_HALVES) if of_halves else _OF_PIECES
     moved = set(inputs)
@@ -65,7 +65,7 @@ def has_pieces(outputs: Iterable[Any], inputs: Iterable[Any], *, of_halves: bool
 
 
 def leaves_above(outputs: Sequence[Any], stop: Iterable[Any] = ()) -> list[Any]:
-    """Constants and shared variables that ``outputs`` are computed from, each once."""
+    """List the constants and shared variables that ``outputs`` are computed from, each once."""
     blocked = set(stop)
     nodes = nodes_above(outputs, blocked)
     variables = [*outputs, *(variable for node in nodes for variable in node.inputs)]
@@ -75,15 +75,15 @@ def leaves_above(outputs: Sequence[Any], stop: Iterable[Any] = ()) -> list[Any]:
 
 
 def value_of(leaf: Any) -> Any:
-    """What a constant or a shared variable holds."""
+    """Return the value of a constant or a shared variable."""
     return leaf.data if isinstance(leaf, Constant) else leaf.get_value(borrow=True)
 
 
 def substitute(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[Any]:
-    """Graphs in which variables are replaced; static shapes follow. What depends on none of them is not copied.
+    """Replace variables of graphs; static shapes follow. What depends on none of them is not copied.
 
-    Operations that hold a graph, such as softmax, give way to it, for its shapes are not fixed; but random
-    variables. PyTensor's ``clone_replace`` makes every operation anew, and takes most of the time that this would.
+    Operations that hold a graph, such as softmax, are replaced by this graph, whose shapes are not fixed; random
+    variables that do are not. PyTensor's ``clone_replace`` makes every operation anew, and takes far longer.
     """
     found = dict(replacements)
     for node in toposort(outputs, blockers=replacements):
@@ -112,7 +112,7 @@ _WIDE = {"float16": "float64", "float32": "float64"} | dict.fromkeys(
 
 
 def in_64_bits(outputs: Sequence[Any]) -> dict[Any, Any]:
-    """The constants that ``outputs`` are computed from and PyTensor keeps in fewer bits, with themselves in 64.
+    """Map the constants above ``outputs`` that PyTensor keeps in fewer bits to the same ones in 64 bits.
 
     A written 7.0 has the same value in both, but 1 / 7.0 has not, nor 1 / 7. What enters an operation that holds a
     graph keeps the type that this graph has.
@@ -127,13 +127,13 @@ def in_64_bits(outputs: Sequence[Any]) -> dict[Any, Any]:
 
 
 def without_checks(outputs: Sequence[Any]) -> list[Any]:
-    """Graphs that return a number where PyMC would raise because a parameter is out of range."""
+    """Remove PyMC's checks: graphs then return a number where PyMC would raise for a parameter out of range."""
     checks = [node for node in nodes_above(outputs) if isinstance(node.op, CheckParameterValue)]
     return substitute(outputs, {node.outputs[0]: node.inputs[0] for node in checks}) if checks else list(outputs)
 
 
 def without_products(outputs: Sequence[Any]) -> list[Any]:
-    """Graphs whose products of matrices are elementwise, which compile in a tenth of the time."""
+    """Write products of matrices as elementwise ones, summed, which compile in a tenth of the time."""
     products = [
         node
         for node in nodes_above(outputs)
@@ -178,7 +178,7 @@ class Interpreter:
     def __call__(
         self, points: Sequence[Array], same: Sequence[Any] = (), n_points: int | None = None
     ) -> list[Array]:
-        """Values of the outputs, the axis of the points leading.
+        """Evaluate the outputs, the axis of the points leading.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ class Interpreter:
 
 
 def known_values(outputs: Sequence[Any]) -> dict[Any, Any]:
-    """Values of the variables that ``outputs`` are computed from and that depend on no input."""
+    """Compute the values of all variables above ``outputs`` that depend on no input."""
     known = {leaf: value_of(leaf) for leaf in leaves_above(outputs)}
     for node in toposort(outputs):
         node.op.prepare_node(node, None, None, "py")
@@ -219,7 +219,7 @@ def known_values(outputs: Sequence[Any]) -> dict[Any, Any]:
 
 
 def _perform(node: Any, values: dict[Any, Any]) -> None:
-    """Add the values of the outputs of an operation to those of variables."""
+    """Compute the outputs of an operation, and add them to the values of variables."""
     inputs = [values[variable] for variable in node.inputs]
     if isinstance(node.op, Elemwise) and isinstance(node.op.scalar_op, Second):
         # the second in the shape of the first, which PyTensor copies entry by entry
@@ -231,7 +231,7 @@ def _perform(node: Any, values: dict[Any, Any]) -> None:
 
 
 def _at_points(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[Any]:
-    """Graphs in which variables are replaced by such with an axis of points before their own.
+    """Replace variables of graphs by others that have an axis of points before their own.
 
     As PyTensor's ``vectorize_graph``, but shapes have no such axis: with one, what is reshaped to them would be
     done point by point. Operations that hold a graph are replaced by it.
@@ -264,5 +264,5 @@ def _at_points(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[
 
 
 def evaluate(outputs: Sequence[Any]) -> list[Array]:
-    """Values of graphs without inputs."""
+    """Evaluate graphs without inputs."""
     return Interpreter((), (), outputs)(())
