@@ -52,17 +52,17 @@ class Density:
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the unconstrained variables, in the order in which a point holds them."""
+        """Return the shapes of the unconstrained variables, in the order in which a point holds them."""
         return {name: values.shape for name, values in self.start.items()}
 
     @property
     def centre(self) -> Array:
-        """The start as a raveled point."""
+        """Return the start as a raveled point."""
         return np.concatenate([np.ravel(values) for values in self.start.values()])
 
     @cached_property
     def data(self) -> Array:
-        """The arrays, raveled one after the other."""
+        """Ravel the arrays, one after the other."""
         return np.concatenate([np.zeros(0), *(np.ravel(values) for values in self.arrays)])
 
     def __call__(self, point: Array) -> tuple[float, Array]:
@@ -72,7 +72,7 @@ class Density:
         return float(value), np.concatenate([np.ravel(gradient) for gradient in gradients])
 
     def compiled(self, notify: bool = False) -> Any:
-        """The same as a C function of raw pointers; see :func:`bayesppl.inference.pymc.native.density_function`.
+        """Compile it as a C function of raw pointers; see :func:`bayesppl.inference.pymc.native.density_function`.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class Density:
         )
 
     def as_model(self) -> Any:
-        """The same as a ``pm.Model`` of a single variable without prior, the raveled point."""
+        """Build a ``pm.Model`` of the same density, its only variable the raveled point, without a prior."""
         import pymc as pm
         import pytensor.tensor as pt
         from pytensor.graph.replace import graph_replace
@@ -102,7 +102,7 @@ class Density:
         return model
 
     def split(self, points: Any) -> dict[str, Any]:
-        """The unconstrained variables of raveled points, arrays or a graph of one; leading axes are kept."""
+        """Split raveled points, arrays or a graph of one, into unconstrained variables; leading axes are kept."""
         ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes.values()])
         lead = tuple(points.shape[:-1]) if points.ndim > 1 else ()
         return {
@@ -129,7 +129,7 @@ class Density:
 
 
 def ensure_cache() -> None:
-    """Before PyTensor is imported, give it a temporary cache where its own cannot be written."""
+    """Give PyTensor, before it is imported, a temporary cache where its own cannot be written."""
     if "pytensor" in sys.modules:
         return
     flags = os.environ.get("PYTENSOR_FLAGS", "")
@@ -151,7 +151,7 @@ def ensure_cache() -> None:
 
 
 def log_density(model: Any, *, jacobian: bool = True) -> Density:
-    """The log density of a ``pm.Model`` and its gradient, made small and general.
+    """Build the log density of a ``pm.Model`` and its gradient, made small and general.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def log_density(model: Any, *, jacobian: bool = True) -> Density:
 
 
 def density_of(value: Any, free: Sequence[Any], start: Sequence[Array]) -> Density:
-    """A scalar graph of unconstrained variables, and its gradient, made small and general."""
+    """Build the density of a scalar graph of unconstrained variables, and its gradient, small and general."""
     import pytensor
 
     from bayesppl.inference.pymc.graphs import without_checks
@@ -202,7 +202,7 @@ def density_of(value: Any, free: Sequence[Any], start: Sequence[Array]) -> Densi
 
 
 def constrain(model: Any, names: Sequence[str], unconstrained: Theta) -> Theta:
-    """Variables of a ``pm.Model`` at draws of its unconstrained variables, whose draw axis leads."""
+    """Compute variables of a ``pm.Model`` at draws of its unconstrained variables, whose draw axis leads."""
     from bayesppl.inference.pymc.graphs import Interpreter
 
     values = {variable.name: variable for variable in model.value_vars}
@@ -212,7 +212,7 @@ def constrain(model: Any, names: Sequence[str], unconstrained: Theta) -> Theta:
 
 
 def unconstrain(model: Any, names: Sequence[str], draws: Theta) -> Theta:
-    """Unconstrained variables, by their names, of free variables of a ``pm.Model`` at draws, whose axis leads."""
+    """Compute the unconstrained variables of a ``pm.Model``, by their names, at draws of free ones; draws lead."""
     from bayesppl.inference.pymc.graphs import Interpreter
 
     variables = [model[name] for name in names]
@@ -225,7 +225,7 @@ def unconstrain(model: Any, names: Sequence[str], draws: Theta) -> Theta:
 
 
 def _general(outputs: list[Any]) -> tuple[list[Any], list[Any], tuple[Array, ...]]:
-    """Graphs whose arrays of constants have become inputs, those inputs, and their values."""
+    """Turn arrays of constants into inputs; return the graphs, these inputs, and their values."""
     import pytensor.tensor as pt
     from pytensor.graph.basic import Constant
     from pytensor.graph.replace import graph_replace
