@@ -5,8 +5,7 @@ from its own threads without holding Python's lock. It is looked up by the struc
 declared, so that a later process loads it without rewriting the graph, which takes longer than loading.
 
 Why not nutpie's own compilation: for quadratic discriminant analysis of iris, declared by statistics, a first
-process took 198
-seconds of processor time with it and 43 with this, a later one 44 and 16.
+process took 198 seconds of processor time with it and 43 with this, a later one 44 and 16.
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ def density_function(
     graph: Callable[[], Any],
     notify: bool,
 ) -> Any:
-    """The C function ``(size, point, gradient, value, data) -> status`` of a log density, as numba's ``CFunc``.
+    """Return the C function ``(size, point, gradient, value, data) -> status`` of a log density, as a ``CFunc``.
 
     Parameters
     ----------
     key : str or None
-        What the function is kept under; None is compiled anew.
+        By which the function is kept; with None it is compiled anew.
     shapes, data_shapes : sequence of shapes
         Of the variables raveled into ``point`` and of the arrays raveled into ``data``.
     graph : callable
@@ -68,16 +67,16 @@ def density_function(
 
 
 def expand_function() -> Any:
-    """The C function by which nutpie stores a point as it is."""
+    """Return the C function by which nutpie stores a point as it is."""
     types, pointer = _types()
     signature = types.int64(types.uint64, types.uint64, pointer, pointer, types.voidptr)
     return _compiled("expand", _EXPAND, "expand", signature, lambda: None)
 
 
 def structure_key(inputs: Sequence[Any], outputs: Sequence[Any]) -> str | None:
-    """What makes two graphs the same function, in any process: operations, wiring, types, values of constants.
+    """Return a key that graphs share, in any process, if operations, wiring, types and constants are the same.
 
-    None where an operation cannot be written down.
+    None where an operation cannot be pickled.
     """
     import numba
     import pytensor
@@ -113,7 +112,7 @@ def structure_key(inputs: Sequence[Any], outputs: Sequence[Any]) -> str | None:
 
 
 def _types() -> tuple[Any, Any]:
-    """numba's types, and that of a pointer to numbers."""
+    """Return numba's types, and that of a pointer to numbers."""
     from numba import types
 
     untyped: Any = types
@@ -151,7 +150,7 @@ def _compiled(key: str | None, source: str, name: str, signature: Any, inner: Ca
 
 
 def _source(shapes: Sequence[tuple[int, ...]], data_shapes: Sequence[tuple[int, ...]]) -> str:
-    """Source of a C function that takes raveled arrays apart, calls ``inner`` and ravels the gradient."""
+    """Write a C function that takes raveled arrays apart, calls ``inner`` and ravels the gradient."""
     size, data_size = (sum(int(np.prod(shape)) for shape in some) for some in (shapes, data_shapes))
     lines = [
         "def log_density(size, point, gradient, value, data):",
@@ -190,7 +189,7 @@ def _source(shapes: Sequence[tuple[int, ...]], data_shapes: Sequence[tuple[int, 
 
 
 def _views(letter: str, raveled: str, shapes: Sequence[tuple[int, ...]]) -> list[str]:
-    """Statements that take arrays out of a raveled one."""
+    """Write the statements that take arrays out of a raveled one."""
     lines, start = [], 0
     for i, shape in enumerate(shapes):
         stop = start + int(np.prod(shape))
