@@ -40,7 +40,7 @@ def row_densities(family: Family, variables: dict[str, Any], X: Any) -> Any:
 
 
 def _statistics(family: Any, X: Any) -> Any:
-    """The statistics of every row by itself, with the rows on the axis of classes."""
+    """Return the statistics of every row by itself, with the rows on the axis of classes."""
     return family.rows(X).sum_rows(one_hot(np.arange(X.shape[0]), X.shape[0]))
 
 
