@@ -16,7 +16,7 @@ from pytensor.gradient import disconnected_grad
 
 
 class LeanSimplex(SimplexTransform):
-    """Coordinates y to softmax(y₁, …, y_{n-1}, −Σy)."""
+    """The map of coordinates y to softmax(y₁, …, y_{n-1}, −Σy)."""
 
     def backward(self, value: Any, *inputs: Any) -> Any:
         weights = pt.exp(_shifted(value))
@@ -32,7 +32,7 @@ class LeanSimplex(SimplexTransform):
 
 
 def _shifted(value: Any) -> Any:
-    """Logits of which the largest is zero. The shift cancels, and with it what it would add to the gradient."""
+    """Compute logits, the largest zero. The shift cancels, and so does what it would add to the gradient."""
     value = pt.as_tensor(value)
     n = pt.shape(value)[-1]
     spread = pt.concatenate([pt.eye(n, dtype="int8"), -pt.ones((1, n), dtype="int8")])
@@ -42,7 +42,7 @@ def _shifted(value: Any) -> Any:
 
 @contextmanager
 def lean(model: Any) -> Iterator[None]:
-    """Within it, a ``pm.Model`` uses this transform in place of PyMC's."""
+    """Make a ``pm.Model`` use this transform in place of PyMC's, within a ``with`` block."""
     usual = {
         variable: transform
         for variable, transform in model.rvs_to_transforms.items()
