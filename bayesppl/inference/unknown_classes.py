@@ -59,7 +59,7 @@ class UnknownClasses(Augmentation):
         return max(cells_per_row(self.X), self.model.n_classes)
 
     def shares(self, theta: Theta) -> Callable[[slice], tuple[Any, Array, float]]:
-        """Return what finds of a range the rows, the probabilities of their classes, and their log density."""
+        """Return a function of a range that finds its rows, their class probabilities, and their log density."""
         log_joint = self.model.log_joint(theta)
         log_errors = None if self.votes is None else logarithm(theta[CONFUSION])
 
@@ -106,7 +106,7 @@ class UnknownClasses(Augmentation):
         return complete
 
     def with_votes(self, statistics: JointStatistics, rows: slice, shares: Array) -> JointStatistics:
-        """Statistics with those of the votes on the rows: how often annotators gave rows of a class each label."""
+        """Add the statistics of the votes on the rows: how often annotators gave rows of a class each label."""
         if self.votes is None:
             return statistics
         of_rows, annotators, labels = self.votes.within(rows)
@@ -117,7 +117,7 @@ class UnknownClasses(Augmentation):
 
 
 def _told(partly: PartlyKnown, n_classes: int) -> Array:
-    """Probabilities of the classes of rows by their labels alone; nothing of rows that have none."""
+    """Return the probabilities of the classes of rows by their labels alone; zeros for rows that have none."""
     log_told = np.zeros((len(partly), n_classes)) if partly.log_prior is None else partly.log_prior.copy()
     votes = partly.votes
     if votes is not None and (
@@ -135,7 +135,7 @@ def _told(partly: PartlyKnown, n_classes: int) -> Array:
 
 
 def _one_vote_each(told: Array, rng: np.random.Generator) -> Array:
-    """Probabilities of the classes where one vote on each row, drawn at random, counts nine times all of them."""
+    """Return probabilities of classes where one vote on each row, drawn at random, counts nine times all."""
     drawn = np.eye(told.shape[1])[draw_codes(told, rng)]
     return np.where(told.any(1, keepdims=True), 0.9 * drawn + 0.1 * told, 0.0)
 
@@ -147,7 +147,7 @@ def _with_part(statistics: JointStatistics, counts: Counts) -> JointStatistics:
 def incomplete(
     model: GenerativeModel, known: JointStatistics, rows: Rows, restarts: int, seed: int | None
 ) -> Incomplete:
-    """The rows of a fit some of which have no label.
+    """Set up a fit in which some rows have no label.
 
     Priors that depend on the data are resolved from the rows that have one. Where some class has none, all rows
     are completed first, by a search from ``restarts`` random places.
@@ -211,7 +211,7 @@ def incomplete(
         common = prior_of(known + completed(even))
 
         def seeds(rng: np.random.Generator) -> JointStatistics:
-            """All rows, each in the class it is likest to: its known rows, or one drawn at random."""
+            """Complete all rows, each by the class it is closest to: its known rows, or one drawn at random."""
             chosen = np.zeros_like(even)
             chosen[rng.choice(len(partly), len(empty), replace=len(partly) < len(empty)), empty] = 1.0
             theta = common.update(begun + completed(chosen)).mean()
