@@ -2,5 +2,5 @@
 
 Structure only proposes what a part of the model is; its density proves it. Every file here holds one step:
 
-labels → blocks → rows → proposals → matches → priors → proof → collapsing → recognition → fitted
+label → blocks → cloning → proposals → matches → prior_density → proof → collapsing → recognition → solving
 """
