@@ -22,7 +22,7 @@ from bayesppl.inference.pymc.reading.points import Coordinates
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """Free variables, what is observed of them, and potentials among them.
+    """Free variables, with the observed variables and the potentials that are computed from them.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Component:
 
 
 def components(model: Any, label: Label) -> list[Component]:
-    """The parts of a model, in the order of its variables; the label is not among ``observed``.
+    """Divide a model into parts, in the order of its variables; the label is not among ``observed``.
 
     Raises
     ------
@@ -148,7 +148,7 @@ class Block:
 
     @property
     def name(self) -> str:
-        """The observed variables."""
+        """Return the names of the observed variables."""
         return ", ".join(x.name for x in self.observed) or (
             "label" if self.component.holds_label else "nothing observed"
         )
@@ -177,7 +177,7 @@ class Reading:
 
 
 def parameter_dims(reading: Reading, block: Block) -> tuple[dict[str, tuple[str, ...]], dict[str, list[Hashable]]]:
-    """Dims of the free variables of a block, as the model has them or numbered, and the labels of these dims.
+    """Return dims of the free variables of a block, those of the model or numbered ones, and their labels.
 
     A dimension is called "class" if it is that of the classes, and nothing else.
     """
