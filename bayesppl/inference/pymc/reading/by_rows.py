@@ -179,11 +179,11 @@ class ByRows(Family, listed=False):  # nobody declares it
         return UserPrior(tuple(self.parameter_dims))
 
     def from_model(self, theta: Theta) -> Theta:
-        """Variables of the model with their classes in ascending order."""
+        """Put the classes along variables of the model in ascending order."""
         return self._along_classes(theta, self.order)
 
     def in_model(self, theta: Theta) -> Theta:
-        """The inverse of :meth:`from_model`."""
+        """Undo :meth:`from_model`."""
         return self._along_classes(theta, np.argsort(self.order))
 
     def _along_classes(self, theta: Theta, order: Array) -> Theta:
