@@ -31,7 +31,7 @@ from bayesppl.kernels.arrays import Array, Theta
 
 
 def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, Any], theta: Theta) -> Observed:
-    """An observed variable as a function of rows.
+    """Turn an observed variable into a function of rows.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def _takes_any_length(found: Observed, theta: Theta, label: Label) -> bool:
 def _given_data(
     variable: Any, acting: Sequence[Any], stop: Sequence[Any], label: Label, n_rows: int
 ) -> dict[str, Any]:
-    """``pm.Data`` of the length of the rows, other than the label, by name."""
+    """Find ``pm.Data`` of the length of the rows, other than the label, by name."""
     stop = [*stop, *acting, label.variable]
     nodes = [node for node in nodes_above(variable.owner.inputs, stop) if not isinstance(node.op, Shape)]
     used = {v for node in [variable.owner, *nodes] for v in node.inputs}
@@ -127,7 +127,7 @@ def _given_data(
 
 
 def _totals(variable: Any, values: Any, observed: Array, above: set[Any]) -> dict[Any, Any]:
-    """The totals of multinomial rows, which new rows bring with them."""
+    """Map totals of multinomial rows to the sums of their values, for new rows have totals of their own."""
     if not isinstance(variable.owner.op, MultinomialRV):
         return {}
     total = variable.owner.op.dist_params(variable.owner)[0]
@@ -139,7 +139,7 @@ def _totals(variable: Any, values: Any, observed: Array, above: set[Any]) -> dic
 
 
 def _like(codes: Any, place: Any) -> Any:
-    """The codes with the dtype and the axes of what they replace."""
+    """Give the codes the dtype and the axes of what they replace."""
     axes = [0 if length != 1 else "x" for length in (place.type.shape if place.type.ndim > 1 else (None,))]
     if place.type.ndim > 1 and axes.count(0) != 1:
         axes = [0, *["x"] * (place.type.ndim - 1)]
@@ -148,7 +148,7 @@ def _like(codes: Any, place: Any) -> Any:
 
 
 def _any_length(model: Any, nodes: Sequence[Any], n_rows: int, length: Any, variable: Any) -> dict[Any, Any]:
-    """Replacements that let random variables of as many rows as the label have any number of them."""
+    """Find replacements that let random variables of as many rows as the label have any number of them."""
     dims = model.named_vars_to_dims.get(variable.name) or ()
     replaced = {}
     if dims and dims[0] in model.dim_lengths:
@@ -186,7 +186,7 @@ def _in_double_precision(variable: Any) -> Any:
 
 
 def _shapes(node: Any) -> list[Any]:
-    """Inputs of an operation that are a shape, or the leading length of one."""
+    """List the inputs of an operation that are a shape, or the leading length of one."""
     if isinstance(node.op, SymbolicRandomVariable) and node.op.extended_signature is None:
         return []  # of which PyMC does not say where a shape is
     if isinstance(node.op, RandomVariable | SymbolicRandomVariable):
@@ -206,7 +206,7 @@ def _shapes(node: Any) -> list[Any]:
 
 
 def parameters_by_class(observed: Observed, n_classes: int) -> list[Any]:
-    """Parameters of the distribution for every class, the class axis leading."""
+    """Return the parameters of the distribution for every class, the class axis leading."""
     codes = np.arange(n_classes)
     n_codes = max(n_classes, observed.length or 0)
     padded = np.concatenate([codes, np.zeros(n_codes - n_classes, dtype=np.int64)])
@@ -224,7 +224,7 @@ def parameters_by_class(observed: Observed, n_classes: int) -> list[Any]:
 
 
 def _filled(parameter: Any, batch: tuple[int, ...], n_core: int) -> Any:
-    """A parameter broadcast to the axes before those of its own."""
+    """Broadcast a parameter to the axes before those of its own."""
     lead = parameter.ndim - n_core
     if parameter.type.shape[:lead] == batch:
         return parameter
