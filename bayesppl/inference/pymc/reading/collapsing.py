@@ -78,11 +78,11 @@ class Collapsed:
 
     @property
     def names(self) -> str:
-        """The variables that are sampled."""
+        """Return the names of the variables that are sampled."""
         return ", ".join(str(self.coordinates.free[place].name) for place in self.places)
 
     def log_density(self, statistics: Any) -> Any:
-        """Log posterior density of the other variables, given sums of the rows; a scalar graph."""
+        """Return the log posterior density of the other variables, given sums of the rows; a scalar graph."""
         natural = replace(self.proposal.natural, **self.known)
         if natural.cells is not None:
             statistics = SharedCells(self.belief.inner, natural.cells).gathered(statistics)
@@ -90,7 +90,7 @@ class Collapsed:
         return without_products([self.constant + natural.log_normalizer(self.coefficients, statistics).sum()])[0]
 
     def beliefs(self, points: Sequence[Array]) -> list[Conjugate]:
-        """The priors of the parameters at draws of the other variables.
+        """Return the priors of the parameters at draws of the other variables.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class Collapsed:
 def collapse(
     coordinates: Coordinates, proposal: Proposal, graphs: Mapping[str, Any], prove: Prove, rng: np.random.Generator
 ) -> Collapsed | None:
-    """A part as one that is conjugate given some of its variables; None where that is not proved.
+    """Prove that a part is conjugate given some of its variables; return None where that fails.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ _REWRITES = ("ShapeOpt", "canonicalize")
 
 
 def _at_points(graphs: Sequence[Any], fixed: dict[Any, Any]) -> Any:
-    """Graphs at points of some variables, whose axis leads."""
+    """Take graphs at points of some variables, whose axis leads."""
     return vectorize_graph(rewrite_graph(clone_replace(list(graphs)), include=_REWRITES), fixed)
 
 
