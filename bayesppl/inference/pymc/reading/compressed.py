@@ -36,7 +36,7 @@ TOLERANCE = 1e-9
 
 
 def compress(observed: Observed, codes: Array, theta: Theta) -> CompressedRows | None:
-    """Rows that stand for those of the fit, or None where there are none, or hardly fewer.
+    """Find rows that stand for those of the fit; return None where there are none, or no fewer.
 
     Parameters
     ----------
@@ -59,14 +59,15 @@ def compress(observed: Observed, codes: Array, theta: Theta) -> CompressedRows |
 
 
 def all_rows(observed: Observed, codes: Array) -> CompressedRows:
-    """The rows of the fit themselves."""
+    """Return the rows of the fit themselves."""
     return CompressedRows(codes, observed.observed, np.ones(len(codes)), observed.held)
 
 
 def without(observed: Observed, codes: Array, n_classes: int, row: int) -> CompressedRows:
-    """What takes a row out again: the row in every class, of weight -1 in its own and zero in the others.
+    """Return rows that take one out again: it in every class, of weight -1 in its own and zero in the others.
 
-    So the graph is the same whichever row it is. One of fixed length takes all rows, the others of weight zero.
+    So the graph is the same whichever row it is. Where it takes a fixed number of rows, these are all rows, the
+    others of weight zero.
     """
     if observed.length is not None:
         return CompressedRows(
@@ -90,7 +91,7 @@ def _same(observed: Observed, codes: Array, found: CompressedRows, theta: Theta)
 
 
 def _normal(values: Array) -> tuple[Array, Array]:
-    """One standard deviation below and above the mean."""
+    """Return one standard deviation below and above the mean, each with half the weight."""
     mean, sd = values.mean(0), values.std(0)
     return np.stack([mean - sd, mean + sd]), np.full(2, len(values) / 2)
 
@@ -101,7 +102,7 @@ def _log_normal(values: Array) -> tuple[Array, Array]:
 
 
 def _multivariate_normal(values: Array) -> tuple[Array, Array]:
-    """Sigma points: the mean, a step along each axis of the scatter below and above it."""
+    """Return sigma points: a step below and above the mean along each axis of the scatter."""
     mean, d = values.mean(0), values.shape[-1]
     centred = values - mean
     eigenvalues, vectors = np.linalg.eigh(centred.T @ centred / len(values))
@@ -110,25 +111,25 @@ def _multivariate_normal(values: Array) -> tuple[Array, Array]:
 
 
 def _linear(values: Array) -> tuple[Array, Array]:
-    """A log density that is linear in the value: that of zero and that of one, each with its weight."""
+    """Return zero and one, each with its weight, for a log density that is linear in the value."""
     total = values.sum(0).astype(np.float64)
     rows = np.stack([np.zeros_like(values[0]), np.ones_like(values[0])])
     return rows, np.stack([len(values) - total, total])
 
 
 def _multinomial(values: Array) -> tuple[Array, Array]:
-    """One event of each outcome, as often as it was counted."""
+    """Return one event of each outcome, as often as it was counted."""
     return np.eye(values.shape[-1], dtype=values.dtype), values.sum(0).astype(np.float64)
 
 
 def _distinct_rows(values: Array) -> tuple[Array, Array]:
-    """Every row, as often as it occurs."""
+    """Return every distinct row, as often as it occurs."""
     rows, counts = np.unique(values, axis=0, return_counts=True)
     return rows, counts.astype(np.float64)
 
 
 def _distinct_cells(values: Array) -> tuple[Array, Array]:
-    """Return every value of a column, as often as it occurs; shorter columns are filled up with weight zero."""
+    """Return every distinct value of a column, as often as it occurs; weights of zero fill shorter columns up."""
     columns = [np.unique(column, return_counts=True) for column in values.reshape(len(values), -1).T]
     n_rows = max(len(distinct) for distinct, _ in columns)
     rows = np.stack([np.resize(distinct, n_rows) for distinct, _ in columns], axis=1)
