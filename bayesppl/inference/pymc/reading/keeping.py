@@ -25,7 +25,7 @@ from bayesppl.model.sampled import KeptDraws
 
 
 def without_model(fitted: ReadModel, *, is_built: bool) -> Fitted | KeptDraws:
-    """A fit that is exact as any other; of others the draws, and by what the model is known again.
+    """Return an exact fit as any other; of others, the draws and what the model is recognised by.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def without_model(fitted: ReadModel, *, is_built: bool) -> Fitted | KeptDraws:
 
 
 def with_model(kept: KeptDraws, model: Any, settings: Inference) -> ReadModel:
-    """The fit again.
+    """Restore a fit from what was kept of it and the model.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def with_model(kept: KeptDraws, model: Any, settings: Inference) -> ReadModel:
 
 
 def fingerprint(reading: Reading) -> dict[str, Array]:
-    """Log densities of the prior, the labels and every observed variable of a model at two points."""
+    """Compute log densities of the prior, the labels and every observed variable of a model at two points."""
     model, label = reading.model, reading.label
     coordinates = Coordinates.of_model(model).select(list(model.free_RVs), list(model.potentials))
     points = coordinates.draw(2, np.random.default_rng(0), 0.1)
