@@ -53,7 +53,7 @@ class Label:
 
     @property
     def model_codes(self) -> Array:
-        """The codes as the model has them."""
+        """Return the codes as the model has them."""
         return np.asarray(self.order[self.codes])
 
     @property
@@ -77,7 +77,7 @@ class Label:
 
 
 def find_label(model: Any, name: str, classes: Sequence[Hashable] | None = None) -> Label:
-    """The label called ``name``.
+    """Find the label called ``name``.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def find_label(model: Any, name: str, classes: Sequence[Hashable] | None = None)
 
 
 def places(label: Label, outputs: Sequence[Any], stop: Sequence[Any]) -> list[Any]:
-    """Variables above ``outputs`` that stand for the label.
+    """List the variables above ``outputs`` that stand for the label.
 
     The random variable itself; its data, where they are a ``pm.Data``; and integer constants equal to the codes
     that are used as an index or compared with a number, and in no other way.
