@@ -44,7 +44,7 @@ class Layout:
         return tuple(name for names in self.columns.values() for name in names)
 
     def table(self, X: Any, known: Sequence[Sequence[Hashable]] = ()) -> Table:
-        """Rows given as one table, or as a mapping of variables to their rows, as one table.
+        """Read rows, given as one table or as a mapping of variables to their rows, as one table.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class Layout:
         return self.joined(parts)
 
     def joined(self, parts: Sequence[Array]) -> Table:
-        """Rows of all variables, (n_rows, n_columns) each, side by side."""
+        """Put the rows of all variables, (n_rows, n_columns) each, side by side in a table."""
         joined = np.column_stack(parts)
         if not self.is_named:
             return as_table(joined)
@@ -90,12 +90,12 @@ class Layout:
         return as_table(pd.DataFrame(joined, columns=pd.Index(self.names)))
 
     def given(self, name: str) -> tuple[Hashable, ...]:
-        """The columns of a variable, where it is given to another."""
+        """Return the columns of a variable as they are called where it is given to another."""
         copied = {source: copy for copy, source in self.copies.items()}
         return tuple(copied.get(column, column) for column in self.columns[name])
 
     def with_copies(self, table: Table) -> Table:
-        """A table with the copies of its columns beside them."""
+        """Add the copies of its columns to a table."""
         if not self.copies:
             return table
         import pandas as pd
@@ -106,7 +106,7 @@ class Layout:
         return as_table(pd.DataFrame(data))
 
     def rows(self, table: Table, name: str, *, given: bool = False, gaps: bool = False) -> Array:
-        """The rows of one variable, in its own shape and type.
+        """Return the rows of one variable, in its own shape and type.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Layout:
         return values.reshape(len(values), *self.shapes[name]).astype(dtype)
 
     def _in_order(self, name: str, rows: Any, known: Sequence[Sequence[Hashable]]) -> Array:
-        """The rows of one variable as an array; columns with names are found by these, where any are known."""
+        """Read the rows of one variable as an array, its columns by their names, where any are known."""
         if len(self.shapes[name]) != 1 or isinstance(rows, np.ndarray):
             return np.asarray(rows)
         own, table = self.columns[name], as_table(rows)
@@ -208,7 +208,7 @@ def layout_of(model: Any, observed: Sequence[Observed], classes: Sequence[Hashab
 def _own_names(
     model: Any, name: str, values: Array, parameters: Sequence[str], classes: Sequence[Hashable]
 ) -> tuple[Hashable, ...] | None:
-    """Names of the columns of a variable, from its coords; a single column has the name of the variable.
+    """Return the names of the columns of a variable, from its coords; a single column has that of the variable.
 
     A variable without dims takes the coords of the only dimension that its parameters have for the columns.
     """
