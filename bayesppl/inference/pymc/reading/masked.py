@@ -1,4 +1,4 @@
-"""Models some of whose labels or cells are missing, as models of complete rows and where these have gaps.
+"""Models some of whose labels or cells are missing, as models of complete rows and a list of the gaps.
 
 PyMC takes a masked variable apart: what is there is observed, what is not is a variable that is learned, and a
 deterministic variable joins the two. Here they become one observed variable again, with anything where there is
@@ -35,7 +35,7 @@ class Completed(NamedTuple):
 
 
 def complete(model: Any) -> Completed:
-    """The model with something wherever labels or cells are missing; itself where nothing is.
+    """Put some value wherever labels or cells of a model are missing, and say where; copy nothing if none are.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def complete(model: Any) -> Completed:
 
 
 def partly_known(reading: Reading, model: GenerativeModel, rows: Rows, missing: Mapping[str, Array]) -> Rows:
-    """Count the rows without labels, and those that lack cells which sums need, apart from the others.
+    """Set rows without labels apart from the others, and rows that lack cells which sums need.
 
     Raises
     ------
@@ -102,9 +102,9 @@ def partly_known(reading: Reading, model: GenerativeModel, rows: Rows, missing: 
 
 
 def _whole(observed: Any, there: Array, name: str) -> Any:
-    """The variable of which this is the part that is observed.
+    """Rebuild the variable of which this is the observed part.
 
-    It is: when PyMC takes its cells out again, their distribution is the one that it was.
+    It is the right one if, when PyMC takes the observed cells out of it, their distribution is that of this part.
     """
     node = observed.owner
     if isinstance(node.op, PartialObservedRV):
@@ -121,7 +121,7 @@ def _whole(observed: Any, there: Array, name: str) -> Any:
 
 
 def _before_selection(parameter: Any) -> Any:
-    """A parameter of all cells, from that of those observed."""
+    """Return a parameter of all cells, from that of the observed ones."""
     node = parameter.owner
     if node is not None and isinstance(node.op, DimShuffle):  # one for all cells
         node = node.inputs[0].owner
@@ -130,7 +130,7 @@ def _before_selection(parameter: Any) -> Any:
 
 
 def _filled(values: Array, there: Array) -> tuple[Array, Array]:
-    """Values of cells, with the first of each column where there is none, and which are none."""
+    """Fill missing cells with the first value of their column, and return which are missing."""
     found = np.zeros((*there.shape, *values.shape[1:]), dtype=values.dtype)
     found[there] = values
     missing = np.broadcast_to(~there.reshape(*there.shape, *(1,) * (found.ndim - there.ndim)), found.shape)
