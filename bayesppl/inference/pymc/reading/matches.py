@@ -60,23 +60,23 @@ class Match:
     order: Array
 
     def of(self, values: Any, lead: int = 0) -> Any:
-        """The entries of a parameter, after ``lead`` axes, in the order of the variables."""
+        """Return the entries of a parameter, after ``lead`` axes, in the order of the variables."""
         return _entries(values, self.entry, lead)[(slice(None),) * lead + (self.order,)]
 
     def split(self, entries: Any) -> list[Any]:
-        """Entries at points, (n_points, n_entries, ...), of each variable."""
+        """Split entries at points, (n_points, n_entries, ...), into those of each variable."""
         return [
             entries[:, last - size : last] for size, last in zip(self.sizes, np.cumsum(self.sizes), strict=True)
         ]
 
 
 def _shape(values: Any) -> tuple[int, ...]:
-    """The shape of an array, or of a graph."""
+    """Return the shape of an array, or of a graph."""
     return tuple(values.shape if isinstance(values, np.ndarray) else values.type.shape)
 
 
 def _entries(values: Any, entry: str, lead: int = 0) -> Any:
-    """The entries of a parameter on one axis, before the axes of each and after ``lead`` others."""
+    """Put the entries of a parameter on one axis, before the axes of each and after ``lead`` others."""
     chosen = values[..., 1] if entry == "pair" else values
     shape = _shape(chosen)
     return chosen.reshape((*shape[:lead], -1, *(shape[-2:] if entry == "matrix" else ())))
@@ -160,18 +160,18 @@ def _related(
 
 
 def _order(values: Array, own: Array) -> Array:
-    """Places of numbers among those that they equal, up to rounding."""
+    """Find the places of numbers among those that they equal, up to rounding."""
     return np.asarray(np.argsort(values)[np.argsort(np.argsort(own))])
 
 
 def _slopes(entries: Any, variables: Sequence[Any]) -> Any:
-    """Gradient of a sum by all variables: the derivatives of its terms, where each has a coordinate of its own."""
+    """Derive a sum by all variables, and so each of its terms, where each has a coordinate of its own."""
     gradients = pytensor.grad(entries.sum(), list(variables), disconnected_inputs="ignore")
     return pt.concatenate([gradient.ravel() for gradient in gradients])
 
 
 def slopes(coordinates: Coordinates, entries: Any, found: Match) -> Any:
-    """The derivative of every entry by its own coordinate, in the order of the variables."""
+    """Return the derivative of every entry by its own coordinate, in the order of the variables."""
     return _slopes(entries, [coordinates.values[place] for place in found.places])
 
 
@@ -206,7 +206,7 @@ def log_volume(coordinates: Coordinates, theta: Mapping[str, Any], events: Mappi
 
 
 def independent(values: Any, event: Event) -> Any:
-    """Entries, of a graph or at points, from which the others follow."""
+    """Return the entries, of a graph or at points, from which the others follow."""
     if isinstance(event, tuple):
         return values[..., list(event)]
     if event == "simplex":
