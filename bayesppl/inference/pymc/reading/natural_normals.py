@@ -57,7 +57,7 @@ class MeansAndVariances(Natural):
         return pt.gammaln(shape) - shape * pt.log(b + squares.sum(-1) / 2) - 0.5 * pt.log(kappa + count).sum(-1)
 
     def _means_last(self, mean: Array) -> Array:
-        """Means with those of one variance on the last axis."""
+        """Move means that share a variance to the last axis."""
         return np.moveaxis(mean, self.shared[0], -1) if self.shared else mean[..., None]
 
 
@@ -130,7 +130,7 @@ class MeansOfVectors(Natural):
         return -0.5 * (log_dets + squares)
 
     def _unpacked(self, coefficients: Any) -> tuple[Any, Any]:
-        """Coefficients of the means, and of their products as a matrix; of an array or of a graph."""
+        """Return the coefficients of the means, and of their products as a matrix; of an array or of a graph."""
         d = self.entries[1]
         return coefficients[..., :d], -_symmetric(coefficients[..., d:], d)
 
@@ -179,7 +179,7 @@ class MeansAndCovariances(Natural):
         return of_degrees - 0.5 * nu * pt.linalg.slogdet(psi)[1] - (of_means.sum() if self._tied else of_means)
 
     def _unpacked(self, coefficients: Any) -> tuple[Any, Any, Any, Any]:
-        """κ, the locations, ν, and Ψ with what lies between the locations and zero; of an array or of a graph."""
+        """Return κ, the locations, ν, and Ψ plus their scatter about zero; of an array or of a graph."""
         n_classes, d = self.entries
         n_pairs, per = d * (d + 1) // 2, n_classes if self._tied else 1
         whole = -_symmetric(coefficients[..., 1 : 1 + n_pairs], d)
@@ -188,13 +188,13 @@ class MeansAndCovariances(Natural):
         return kappa, linear / kappa[:, None], -2 * coefficients[..., 0] - d - 1 - per, whole
 
     def _between(self, weight: Any, vectors: Any) -> Any:
-        """Products of vectors, one for each class, summed where the covariance is tied."""
+        """Multiply vectors, one for each class, with themselves; sum over classes where the covariance is tied."""
         products = weight[:, None, None] * vectors[:, :, None] * vectors[:, None, :]
         return products.sum(0) if self._tied else products
 
 
 def _symmetric(coefficients: Any, d: int) -> Any:
-    """Matrices M whose tr(M S) / 2 is linear in the entries of S below and on its diagonal, with coefficients."""
+    """Return M for which tr(M S) / 2 is linear in the lower triangle of S, with these coefficients."""
     rows, columns = np.tril_indices(d)
     place = np.zeros((d, d), dtype=int)
     place[rows, columns] = place[columns, rows] = np.arange(len(rows))
