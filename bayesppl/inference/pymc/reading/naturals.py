@@ -5,11 +5,9 @@ Every conjugate prior is, in the coordinates of its family,
 .. math:: \log p(\theta) = \text{constant} + \sum_j h_j\, t_j(\theta),
 
 linear in statistics :math:`t_j` of the parameters (Bernardo & Smith 1994, section 5.2). Here stand the statistics
-of each
-prior, and the prior of given coefficients :math:`h`. The rows add their sums to :math:`h`, and
-:math:`\int \exp(\sum_j h_j t_j) d\theta` of what comes out is the likelihood of :math:`h`, up to a factor that
-the user's
-density determines, and a constant.
+of each prior, and the prior of given coefficients :math:`h`. The rows add their sums to :math:`h`, and
+:math:`\int \exp(\sum_j h_j t_j) d\theta` of the sum is the likelihood of :math:`h`, up to a factor that the
+user's density determines, and a constant.
 """
 
 from __future__ import annotations
@@ -53,20 +51,20 @@ class Natural(ABC):
     @property
     @abstractmethod
     def words(self) -> str:
-        """What the conjugate prior is called."""
+        """Return the name of the conjugate prior."""
 
     @property
     @abstractmethod
     def events(self) -> Mapping[str, Event]:
-        """What kind of entries each parameter has."""
+        """Return the kind of entries of each parameter."""
 
     @abstractmethod
     def statistics(self, theta: Theta) -> Array:
-        """Sufficient statistics of parameters, whose draw axis leads: (n_draws, *factors, n_statistics)."""
+        """Compute statistics of parameters, whose draw axis leads: (n_draws, *factors, n_statistics)."""
 
     @abstractmethod
     def belief(self, coefficients: Array) -> Conjugate:
-        """The prior with these coefficients, (*factors, n_statistics).
+        """Return the prior with these coefficients, (*factors, n_statistics).
 
         Raises
         ------
@@ -76,26 +74,31 @@ class Natural(ABC):
 
     @abstractmethod
     def log_normalizer(self, h: Any, rows: Any) -> Any:
-        """Compute log ∫ of the posterior's density, by factor, of graphs of coefficients and sums of rows.
+        """Compute the log integral of the posterior density over the parameters, by factor, up to a constant.
 
-        Up to a constant.
+        Parameters
+        ----------
+        h : graph
+            Coefficients of the prior.
+        rows : statistics
+            Sums of rows.
         """
 
     @final
     def prior(self, coefficients: Array) -> Conjugate:
-        """:meth:`belief` about the parameters of all classes and features."""
+        """Return :meth:`belief` as one about the parameters of all classes and features."""
         found = self.belief(coefficients)
         return found if self.cells is None else SharedCells(found, self.cells)
 
     @final
     @property
     def factors(self) -> tuple[int, ...]:
-        """Shape of the independent factors of the prior."""
+        """Return the shape of the independent factors of the prior."""
         return tuple(self.entries[axis] for axis in self._kept)
 
     @final
     def for_family(self, theta: Theta) -> Theta:
-        """Parameters, whose draw axis leads, in the shapes of the family."""
+        """Bring parameters, whose draw axis leads, into the shapes of the family."""
         if self.cells is not None:
             return {name: values[:, 0][:, self.cells] for name, values in theta.items()}
         return {
@@ -107,7 +110,7 @@ class Natural(ABC):
 
     @final
     def factor_of_entries(self, n_entries: int) -> Array:
-        """The factor that each entry of a parameter, or cell of a simplex, belongs to: (n_entries,)."""
+        """Return the factor that each entry of a parameter, or cell of a simplex, belongs to: (n_entries,)."""
         own = np.arange(int(np.prod(self.factors)))
         if n_entries == len(own):
             return own
@@ -118,7 +121,7 @@ class Natural(ABC):
     @final
     @property
     def _kept(self) -> list[int]:
-        """Axes of the entries that are axes of the factors too."""
+        """List the axes of the entries that are axes of the factors too."""
         n = len(self.entries)
         return [axis for axis in range(n) if axis - n not in self.shared]
 
@@ -152,7 +155,7 @@ class ProbabilitiesOrRates(Natural):
         return pt.gammaln(first) + pt.gammaln(second) - pt.gammaln(first + second)
 
     def _hyperparameters(self, h: Any) -> tuple[Any, Any]:
-        """Alpha and beta, or shape and rate, of an array or of a graph."""
+        """Return alpha and beta, or shape and rate, of an array or of a graph."""
         return h[..., 0] + 1, h[..., 1] if self.pair is Gamma else h[..., 1] + 1
 
 
@@ -196,7 +199,7 @@ class Simplices(Natural):
 
 
 def tidy(values: Array) -> Array:
-    """Numbers that were found by least squares, without the rounding errors of those that have few digits.
+    """Round numbers that were found by least squares, where they are within errors of one with few digits.
 
     Six digits: of numbers that have more, hardly any is as close as this to one with six.
     """
