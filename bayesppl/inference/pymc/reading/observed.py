@@ -67,7 +67,7 @@ class Observed:
 
     @cached_property
     def density(self) -> Any:
-        """Log density of every entry that has one of its own: (n_rows, ...)."""
+        """Return the log density of every entry that has one of its own, a graph: (n_rows, ...)."""
         return pm.logp(self.clone, self.values, warn_rvs=False)
 
     @cached_property
@@ -77,9 +77,9 @@ class Observed:
 
     @cached_property
     def _drawing(self) -> tuple[Any, list[Any]]:
-        """New rows, for one draw of the free variables, and the generators they come from.
+        """Compile new rows given one draw of the free variables; return the function and its generators.
 
-        These are not those of the model.
+        These are others than those of the model.
         """
         leaves = [leaf for leaf in leaves_above([self.clone]) if isinstance(leaf.type, RandomType)]
         generators = {leaf: pytensor.shared(np.random.default_rng(0)) for leaf in leaves}
@@ -97,7 +97,7 @@ class Observed:
         return not self.given and self.values not in ancestors([self.clone])
 
     def simulate(self, theta: Theta, codes: Array, rng: np.random.Generator) -> Array:
-        """New rows of these classes, (n_rows, ...), under one draw of the free variables."""
+        """Draw new rows of these classes, (n_rows, ...), under one draw of the free variables."""
         call, generators = self._drawing
         portion, pieces = self.length or len(codes), []
         for start in range(0, len(codes), portion):
@@ -108,7 +108,7 @@ class Observed:
         return np.concatenate(pieces)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but compiled functions, which are made anew."""
+        """Return everything but compiled functions, which are made anew."""
         compiled = ("_of_draws", "_drawing")
         return {name: value for name, value in vars(self).items() if name not in compiled}
 
@@ -128,7 +128,7 @@ class Observed:
         return [str(variable.name) for variable in self.parameters]
 
     def log_density(self, theta: Theta, codes: Array, values: Array, given: Mapping[str, Array]) -> Array:
-        """Log density of rows given their classes: (n_draws, n_rows), for draws of the free variables by name."""
+        """Compute the log density of rows given their classes, (n_draws, n_rows), at draws by name."""
         width = max(1, int(np.prod(values.shape[1:])))
         n_draws = next((len(v) for v in theta.values()), 1)
         portion = self.length or max(1, CHUNK_CELLS // max(1, width * n_draws))
@@ -148,7 +148,7 @@ class Observed:
         return np.concatenate(pieces, axis=1)
 
     def log_marginal(self, theta: Theta, codes: Array, values: Array, given: Mapping[str, Array]) -> Array:
-        """Log density of rows some of whose cells are missing, which are integrated out: (n_draws, n_rows).
+        """Compute the log density of rows, (n_draws, n_rows), with missing cells integrated out.
 
         Raises
         ------
@@ -267,7 +267,7 @@ def _refuse_constants(found: Observed, label: Label | None, detail: str) -> None
 
 
 def _hint(constant: Array, label: Label | None) -> str:
-    """What to write instead of a constant of the length of the rows."""
+    """Say what to write instead of a constant of the length of the rows."""
     if label is not None and len(constant) == len(label.codes):
         first = [constant[np.argmax(label.codes == code)] for code in label.codes]
         if np.array_equal(constant, first):
