@@ -28,7 +28,7 @@ from bayesppl.model.posterior import DrawsReport
 
 
 def log_likelihood(x: Observed, rows: CompressedRows) -> Any:
-    """The log density of rows, a scalar graph of the inputs for the free variables."""
+    """Return the log density of rows, a scalar graph of the inputs for the free variables."""
     given = {new: pt.constant(rows.given[name]) for name, new in x.given.items()}
     known = {x.codes: pt.constant(rows.codes), x.values: pt.constant(rows.values), **given}
     [entries] = substitute([x.density], known)
@@ -46,7 +46,7 @@ class Run(NamedTuple):
 def run(
     graph: Any, coordinates: Coordinates, places: Sequence[int], settings: NUTS, kept: Run | None = None
 ) -> tuple[list[Array], Run]:
-    """Draws from a log density of some unconstrained variables, all chains in one.
+    """Draw from a log density of some unconstrained variables, all chains in one.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def run(
 def sample(
     graph: Any, coordinates: Coordinates, settings: NUTS, kept: Run | None = None
 ) -> tuple[Theta, DrawsReport, Array]:
-    """Draws of the free variables of a part, (chain, draw) leading, from its log density, and its points."""
+    """Draw the free variables of a part, (chain, draw) leading, from its log density; return the points too."""
     points, found = run(graph, coordinates, coordinates.moving, settings, kept)
     theta, lead = coordinates.theta(points), found.points.shape[:2]
     samples = {name: values.reshape(*lead, *values.shape[1:]) for name, values in theta.items()}
@@ -77,7 +77,7 @@ def sample(
 
 
 def report(samples: Theta, reported: Mapping[str, Array], settings: NUTS) -> DrawsReport:
-    """What is known about draws, with a warning of what is wrong with them."""
+    """Report on draws, with a warning of what is wrong with them."""
     diagnosis = diagnose(samples, reported)
     warn_of_problems(diagnosis)
     record = {
@@ -92,7 +92,7 @@ def report(samples: Theta, reported: Mapping[str, Array], settings: NUTS) -> Dra
 
 
 def draws_of(posterior: Mapping[str, Any], free: Sequence[Any]) -> tuple[Theta, DrawsReport]:
-    """Draws the user has already, axes (chain, draw) leading.
+    """Take the draws of a part, axes (chain, draw) leading, from those the user has already.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def sample_collapsed(
     kept: Run | None = None,
     row: int | None = None,
 ) -> CollapsedPart:
-    """The posterior of a collapsed part.
+    """Sample the posterior of a collapsed part.
 
     Parameters
     ----------
