@@ -38,13 +38,13 @@ class PartlyExact(Posterior):
 
     @property
     def _lead(self) -> tuple[int, int]:
-        """Numbers of chains and draws."""
+        """Return the numbers of chains and draws."""
         values = next(iter(next(iter(self.sampled.values())).samples.values()))
         return values.shape[0], values.shape[1]
 
     @property
     def _blocks(self) -> list[str]:
-        """The parts with features."""
+        """List the parts with features."""
         return [block for block in (*self.solved, *self.sampled) if block != CLASS_WEIGHTS]
 
     @property
@@ -102,7 +102,7 @@ class PartlyExact(Posterior):
         return LogDensity(log_joint)
 
     def predictive_mcse(self, parts: Iterable[tuple[float, Any]]) -> Array:
-        """By batch means, as for any sampled posterior; errors of independent parts add up.
+        """Compute the errors by batch means, as for any sampled posterior; those of independent parts add up.
 
         That of class weights which are sampled by themselves is not counted: it is small beside that of the
         features.
@@ -126,7 +126,7 @@ class PartlyExact(Posterior):
         return Factors(None if solved is None else solved.belief, exact, drawn)
 
     def _alone(self, block: str, several: bool) -> Exact:
-        """A part in closed form as a posterior by itself, its classes of equal weight."""
+        """Return a part in closed form as a posterior by itself, its classes of equal weight."""
         part, labels = self.solved[block], np.full(self.model.n_classes, 1 / self.model.n_classes)
         statistics, prior = self.statistics.parts["features"], self.prior.parts["features"]
         if several:
@@ -140,7 +140,7 @@ class PartlyExact(Posterior):
         )
 
     def _log_weights(self, X: Any) -> Array:
-        """Log class weights, (n_rows, n_classes), where they are a part by themselves; zeros otherwise."""
+        """Return log class weights, (n_rows, n_classes), where they are a part by themselves; zeros otherwise."""
         total = np.zeros((X.shape[0], self.model.n_classes))
         if CLASS_WEIGHTS in self.solved or CLASS_WEIGHTS in self.sampled:
             with np.errstate(divide="ignore"):
@@ -148,7 +148,7 @@ class PartlyExact(Posterior):
         return total
 
     def _batches(self, X: Any, per_chain: int) -> dict[str, Array]:
-        """Log density of rows, averaged over batches of draws: (n_batches, n_rows, n_classes) for each block."""
+        """Average densities of rows over batches of draws: logs, (n_batches, n_rows, n_classes) for each block."""
         found, shape = {}, (X.shape[0], self.model.n_classes)
         for block in self._blocks:
             own = X.parts[block] if len(self._blocks) > 1 else X
@@ -162,12 +162,12 @@ class PartlyExact(Posterior):
 
     @property
     def _weights(self) -> Array:
-        """Draws of the class weights, where they are sampled."""
+        """Return the draws of the class weights, where they are sampled."""
         [weights] = [part.weights for part in self.sampled.values() if part.weights is not None]
         return weights
 
     def _named(self, parts: Mapping[str, Theta]) -> Theta:
-        """Values of parameters by names that differ from block to block."""
+        """Give values of parameters names that differ from block to block."""
         named = {}
         for block, theta in parts.items():
             prefix = f"{block}_" if len(self._blocks) > 1 or block == CLASS_WEIGHTS else ""
