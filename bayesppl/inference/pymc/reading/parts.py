@@ -24,7 +24,7 @@ from bayesppl.model.posterior import DrawsReport
 
 @dataclass(frozen=True, eq=False)
 class SolvedPart:
-    """A part of a model that is known in closed form: its family, None of the class weights, and its posterior."""
+    """A part of a model in closed form: its family, None for the class weights, and its posterior."""
 
     family: Any
     belief: Conjugate
@@ -57,15 +57,15 @@ class DrawnPart(ABC):
 
     @abstractmethod
     def log_densities(self, chain: int, draws: slice, X: Any) -> Array:
-        """Log density of rows at some draws of a chain: (n_draws, n_rows, n_classes)."""
+        """Compute the log density of rows at some draws of a chain: (n_draws, n_rows, n_classes)."""
 
     @abstractmethod
     def left_out(self, chain: int, X: Any, members: Membership) -> tuple[Array, Array]:
-        """Log density of rows of the fit at the draws of a chain, given all data and given all but the row."""
+        """Compute the log density of rows of the fit at draws of a chain, given all data and given all others."""
 
     @final
     def as_factor(self, X: Any) -> DrawnFactor:
-        """The part as a factor of the joint density of the rows of the fit."""
+        """Return the part as a factor of the joint density of the rows of the fit."""
         n_chains, n_draws = next(iter(self.samples.values())).shape[:2]
 
         def densities(rows: Any, members: Membership) -> tuple[Array, Array]:
@@ -97,7 +97,7 @@ class SampledPart(DrawnPart):
 
 
 def in_class_order(family: ByRows, samples: Theta, report: DrawsReport) -> tuple[Theta, DrawsReport]:
-    """Draws of variables of the model, and what is reported of them, with classes in ascending order."""
+    """Put the classes in draws of variables of the model, and in the report on them, in ascending order."""
     diagnosis = replace(report.diagnosis, measures=family.from_model(report.diagnosis.measures))
     return family.from_model(samples), replace(report, diagnosis=diagnosis)
 
@@ -138,5 +138,5 @@ class CollapsedPart(DrawnPart):
 
 
 def own_table(X: BlockRows, columns: Sequence[Hashable]) -> Table:
-    """Rows of a part as its own family reads them."""
+    """Return the rows of a part as its own family reads them."""
     return as_table(np.column_stack(list(X.parts.values()))).renamed(columns)
