@@ -62,7 +62,7 @@ class Coordinates:
 
     @classmethod
     def of_model(cls, model: Any) -> Coordinates:
-        """Those of all free variables, without potentials."""
+        """Return the coordinates of all free variables, without potentials."""
         free = list(model.free_RVs)
         inputs = {variable: variable.type(name=variable.name) for variable in free}
         start = _starts(model)
@@ -71,29 +71,29 @@ class Coordinates:
         return cls(model, inputs, free, (), values, start, range(len(free)))
 
     def select(self, free: Sequence[Any], potentials: Sequence[Any]) -> Coordinates:
-        """Those of some free variables."""
+        """Return the coordinates of some free variables."""
         places = [self.free.index(variable) for variable in free]
         values, start = [self.values[i] for i in places], [self.start[i] for i in places]
         return Coordinates(self.model, self.inputs, free, potentials, values, start, range(len(free)))
 
     def given(self, moving: Sequence[int], points: Sequence[Array]) -> Coordinates:
-        """The same, of which only some move, with the others at a point; what was made of the graphs is shared."""
+        """Return the same coordinates, of which only some move, the others at a point; caches are shared."""
         start = [self.start[i] if i in moving else values[0] for i, values in enumerate(points)]
         return replace(self, start=start, moving=moving)
 
     @property
     def size(self) -> int:
-        """Number of unconstrained coordinates that move."""
+        """Return the number of unconstrained coordinates that move."""
         return sum(self.start[place].size for place in self.moving)
 
     def above(self, graph: Any) -> set[int]:
-        """Places of the variables, moving or not, that a graph of the unconstrained ones is computed from."""
+        """Find the places of the variables, moving or not, that a graph of the unconstrained ones depends on."""
         found = set(ancestors([graph]))
         return {place for place, value in enumerate(self.values) if value in found}
 
     @property
     def constrained(self) -> dict[Any, Any]:
-        """The free variables, as graphs of the unconstrained ones."""
+        """Return the free variables, as graphs of the unconstrained ones."""
         return self.once("constrained", self._constrained)
 
     def _constrained(self) -> dict[Any, Any]:
@@ -101,18 +101,18 @@ class Coordinates:
         return dict(zip(self.free, self._in_coordinates(graphs), strict=True))
 
     def once[T](self, key: Any, make: Callable[[], T]) -> T:
-        """What is made of the graphs, which is the same wherever the others stay: made the first time only."""
+        """Make something of the graphs the first time only; it is the same wherever other variables stay."""
         if key not in self._made:
             self._made[key] = make()
         found: T = self._made[key]
         return found
 
     def of(self, graphs: Sequence[Any]) -> list[Any]:
-        """Graphs of the inputs as graphs of the unconstrained variables."""
+        """Turn graphs of the inputs into graphs of the unconstrained variables."""
         return substitute(graphs, {self.inputs[variable]: graph for variable, graph in self.constrained.items()})
 
     def log_prior(self, *, jacobian: bool) -> list[Any]:
-        """Log densities of the free variables, one graph each, followed by those of the potentials."""
+        """Return log densities of the free variables, one graph each, followed by those of the potentials."""
         return self.once(("log prior", jacobian), partial(self._log_prior, jacobian))
 
     def _log_prior(self, jacobian: bool) -> list[Any]:
@@ -133,7 +133,7 @@ class Coordinates:
         return substitute(graphs, {**dict(zip(own, self.values, strict=True)), **in_64_bits(graphs)})
 
     def draw(self, size: int, rng: np.random.Generator, spread: float = 0.7, stretch: float = 1.0) -> list[Array]:
-        """Random points about the start, so many times further in variables that no transform stretches.
+        """Draw random points about the start, ``stretch`` times further in variables without a transform.
 
         Returns
         -------
@@ -149,25 +149,25 @@ class Coordinates:
 
     @property
     def transforms(self) -> list[Any]:
-        """From the free variables to their coordinates; None where these are the variable itself."""
+        """Return the transforms of the free variables; None where a variable is its own coordinate."""
         return [self.model.rvs_to_transforms[variable] for variable in self.free]
 
     def evaluate(self, graphs: Sequence[Any], points: Sequence[Array]) -> list[Array]:
-        """Values of graphs of the unconstrained variables at points: arrays (size, ...)."""
+        """Evaluate graphs of the unconstrained variables at points: arrays (size, ...)."""
         return self.once(tuple(graphs), lambda: Interpreter(self.values, (), graphs))(points, (), 1)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but what was made of the graphs, which is made anew."""
+        """Return everything but what was made of the graphs, which is made anew."""
         return vars(self) | {"_made": {}}
 
     def theta(self, points: Sequence[Array]) -> Theta:
-        """The free variables at points, by name."""
+        """Evaluate the free variables at points, by name."""
         found = self.evaluate(list(self.constrained.values()), points)
         return {str(v.name): values for v, values in zip(self.free, found, strict=True)}
 
 
 def _starts(model: Any) -> list[Array]:
-    """Unconstrained coordinates of all free variables, at a point inside the support of the prior."""
+    """Return unconstrained coordinates of all free variables at a point inside the support of the prior."""
     expressions = make_initial_point_expression(
         free_rvs=model.free_RVs,
         rvs_to_transforms=model.rvs_to_transforms,
@@ -178,7 +178,7 @@ def _starts(model: Any) -> list[Array]:
 
 
 def _initial(model: Any, variable: Any) -> Any:
-    """The user's initial value; the origin of unconstrained space where PyMC would draw one."""
+    """Return the user's initial value; the origin of unconstrained space where PyMC would draw one."""
     chosen = model.rvs_to_initial_values.get(variable)
     shape = model.rvs_to_values[variable].type.shape
     if chosen is not None or not isinstance(variable.owner.op, SymbolicRandomVariable) or None in shape:
