@@ -32,7 +32,7 @@ LARGEST = 700
 
 
 def link(parameter: str, entries: Any) -> Any:
-    """Coordinates in which a parameter is affine, or nearly so, in an unconstrained variable, given others."""
+    """Transform a parameter so that it is affine, or nearly so, in an unconstrained variable, given others."""
     if parameter == "mean":
         return entries
     return pt.log(entries) - (0 if parameter in ("variance", "rate") else pt.log1p(-entries))
@@ -68,11 +68,11 @@ class PriorDensity:
     cells: Array | None
 
     def parameters(self, points: Sequence[Array]) -> Theta:
-        """Parameters at points."""
+        """Evaluate the parameters at points."""
         return dict(zip(self.theta, self.coordinates.evaluate(list(self.theta.values()), points), strict=True))
 
     def evaluate(self, points: Sequence[Array], *, volumes: bool = True) -> tuple[Theta, list[Array]]:
-        """Parameters and terms at points; without those of the volume on request."""
+        """Evaluate parameters and terms at points; without those of the volume on request."""
         terms = self.terms if volumes else self.terms[: self.n_prior]
         values = self.coordinates.evaluate([*self.theta.values(), *terms], points)
         n = len(self.theta)
@@ -113,7 +113,7 @@ class PriorDensity:
         return joined.reshape((n_draws, *natural.factors, -1)).sum(-1)
 
     def variables_at(self, theta: Theta, start: Sequence[Array]) -> Theta | None:
-        """Free variables at draws of a family's parameters; None where they cannot be found.
+        """Find the free variables at draws of a family's parameters; return None where there are none.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class PriorDensity:
 def as_density(
     coordinates: Coordinates, natural: Natural, theta: Mapping[str, Any], rng: np.random.Generator
 ) -> PriorDensity | str:
-    """The prior as a density of the parameters, or the reason why it is none."""
+    """Return the prior as a density of the parameters, or the reason why it is none."""
     pieces = _of_pieces(coordinates, theta)
     if pieces is not None:
         return f"{pieces}, so that it may be another function where no point of the proof lies"
@@ -195,7 +195,7 @@ def as_density(
 
 
 def _of_pieces(coordinates: Coordinates, theta: Mapping[str, Any]) -> str | None:
-    """What is put together of pieces, or of components as narrow as they like; None where all is analytic."""
+    """Say what is piecewise, or a mixture, whose components may be narrow; None where all is analytic."""
     if has_pieces(coordinates.potentials, coordinates.free):
         return "a potential compares its parameters"
     constrained = list(coordinates.constrained.values())
@@ -216,7 +216,7 @@ def _of_pieces(coordinates: Coordinates, theta: Mapping[str, Any]) -> str | None
 
 
 def propose(density: PriorDensity, natural: Natural, rng: np.random.Generator) -> Conjugate | str:
-    """The belief whose density this could be, or the reason why there is none."""
+    """Return the belief whose density this could be, or the reason why there is none."""
     width = natural.statistics(density.parameters(density.coordinates.draw(1, rng))).shape[-1]
     n_factors = int(np.prod(natural.factors))
     if density.matches is not None:
@@ -231,7 +231,7 @@ def propose(density: PriorDensity, natural: Natural, rng: np.random.Generator) -
 def _solve(
     density: PriorDensity, natural: Natural, n_points: int, rng: np.random.Generator, *, together: bool
 ) -> Conjugate | str:
-    """The belief by least squares, of all its factors together or of each by itself."""
+    """Find the belief by least squares, all its factors together or each by itself."""
     theta, terms = density.evaluate(density.coordinates.draw(n_points, rng))
     statistics = natural.statistics(theta)
     if together:
