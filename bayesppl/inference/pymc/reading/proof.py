@@ -48,7 +48,7 @@ CONDITION = 1e6
 def prior_differs(
     density: PriorDensity, natural: Natural, belief: Conjugate, rng: np.random.Generator
 ) -> str | None:
-    """Why a prior is not this belief, or None where they differ by a constant."""
+    """Say why a prior is not this belief; return None where they differ by a constant."""
     coordinates, constant = density.coordinates, None
     for spread, stretch, tolerance in _distances(coordinates):
         for theta, theirs in _evaluated(density, coordinates.draw(POINTS, rng, spread, stretch), volumes=True):
@@ -65,16 +65,16 @@ def prior_differs(
 
 
 def _distances(coordinates: Coordinates) -> Iterator[tuple[float, float, float]]:
-    """How far points are from the start, how many times as far without a transform, and the tolerance there."""
+    """Yield distances of points from the start, how many times as far without a transform, and tolerances."""
     yield from ((spread, 1.0, tolerance) for spread, tolerance in SPREADS.items())
     if any(coordinates.transforms[place] is None for place in coordinates.moving):
         yield from ((1.0, stretch, TOLERANCE + LEAST_SQUARES * stretch**2) for stretch in STRETCHES)
 
 
 def _is_precise(natural: Natural, theta: Theta) -> Array:
-    """At which points densities keep enough digits: matrices lose as many as their condition number has.
+    """Return at which points densities keep enough digits.
 
-    A probability loses those of its distance from one.
+    Matrices lose as many as their condition number has, a probability those of its distance from one.
     """
     precise = np.ones(len(next(iter(theta.values()))), dtype=bool)
     for name, event in natural.events.items():
@@ -97,7 +97,7 @@ def likelihood_differs(
     ours: Theta,
     given: Mapping[str, Array],
 ) -> str | None:
-    """Why the densities of rows are not those of a family, or None where they are equal.
+    """Say why the densities of rows are not those of a family; return None where they are.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ ROWS = 24
 
 
 def rows_like(observed: Array, support: str, rng: np.random.Generator, bounds: Array | None = None) -> Array:
-    """Rows from the support of a distribution, in the shape and type of those observed: (ROWS, ...).
+    """Draw rows from the support of a distribution, in the shape and type of those observed: (ROWS, ...).
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def rows_like(observed: Array, support: str, rng: np.random.Generator, bounds: A
 
 
 def given_like(held: Array, rng: np.random.Generator) -> Array:
-    """What is given with rows, such as exposures: (ROWS, ...)."""
+    """Draw what is given with rows, such as exposures: (ROWS, ...)."""
     taken = held[rng.integers(0, len(held), ROWS)]
     if taken.dtype.kind == "f":
         return np.asarray(taken * np.exp(rng.normal(size=taken.shape)))
@@ -180,7 +180,7 @@ _ENTRYWISE = (transforms.LogTransform, transforms.LogOddsTransform, transforms.I
 def falls_short(
     density: PriorDensity, natural: Natural, belief: Conjugate, rng: np.random.Generator
 ) -> str | None:
-    """What a prior does not cover, in words; None where it covers all that ``belief`` does."""
+    """Say what a prior does not cover; return None where it covers all that ``belief`` does."""
     coordinates = density.coordinates
     for place in coordinates.moving:
         variable, transform = coordinates.free[place], coordinates.transforms[place]
@@ -204,7 +204,7 @@ def falls_short(
 def _evaluated(
     density: PriorDensity, points: Sequence[Array], *, volumes: bool = False
 ) -> Iterator[tuple[Theta, Array]]:
-    """Parameters at points, and the log density there; without points that are too far out for matrices."""
+    """Evaluate parameters and the log density at points; without those too far out for matrices."""
     try:
         with np.errstate(all="ignore"):
             theta, terms = density.evaluate(points, volumes=volumes)
@@ -218,7 +218,7 @@ def _evaluated(
 
 
 def _is_inside(natural: Natural, theta: Theta) -> Array:
-    """At which points no parameter was rounded to the end of its space, where logarithms overflow too."""
+    """Return at which points no parameter was rounded to the end of its space, where logarithms overflow too."""
     least = np.finfo(np.float64).tiny
     inside = [np.ones(len(next(iter(theta.values()))), dtype=bool)]
     for name, event in natural.events.items():
@@ -229,7 +229,7 @@ def _is_inside(natural: Natural, theta: Theta) -> Array:
 
 
 def _log_prob(belief: Conjugate, natural: Natural, theta: Theta) -> Array:
-    """Log density of a belief; NaN where parameters are too extreme to be numbers."""
+    """Compute the log density of a belief; NaN where parameters are too extreme to be numbers."""
     n_points = len(next(iter(theta.values())))
     try:
         with np.errstate(all="ignore"):
@@ -240,12 +240,12 @@ def _log_prob(belief: Conjugate, natural: Natural, theta: Theta) -> Array:
 
 
 def _at(theta: Theta, points: Any) -> Theta:
-    """Some of the points of parameters."""
+    """Select some of the points of parameters."""
     return {name: values[points] for name, values in theta.items()}
 
 
 def _ends(coordinates: Coordinates, rng: np.random.Generator) -> list[list[Array]]:
-    """Points at the ends of all variables, and of some of them."""
+    """Return points at the ends of all variables, and of some of them."""
     found = []
     for share in SHARES:
         for moved in range(SUBSETS):
