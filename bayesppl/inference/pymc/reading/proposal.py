@@ -1,4 +1,4 @@
-"""What a family that a likelihood could be is described by, and its parameters per class."""
+"""Proposals of families that a likelihood could be, and their parameters for each class."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bayesppl.kernels.arrays import Array
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """A family a block could be.
+    """A family that a block could be.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Proposal:
     rows: Callable[[Sequence[Hashable]], Family] | None = None
 
     def rows_family(self, belief: Any, columns: Sequence[Hashable]) -> Family:
-        """The family of the rows under ``theta`` and ``known``."""
+        """Return the family of the rows under ``theta`` and ``known``."""
         return self.family(belief, columns) if self.rows is None else self.rows(columns)
 
 
@@ -62,7 +62,7 @@ class At:
         return self.coordinates.evaluate(self.coordinates.of([graph]), self.points)[0]
 
     def constant(self, graph: Any) -> Array | None:
-        """The value of a graph that depends on no variable and on no class, (n_features,); None of any other."""
+        """Return the value of a graph without variables and classes, (n_features,); None for any other."""
         values = self(graph)
         first = np.asarray(values[0, 0])
         return first if same_values(values, np.broadcast_to(first, values.shape), 1e-15) else None
@@ -74,7 +74,7 @@ Build = Callable[[Sequence[Any], At, Mapping[str, str]], list[Proposal] | str]
 
 
 def columns_of(parameters: Sequence[Sequence[Any]], place: int, n_core: int = 0) -> Any:
-    """One parameter of all observed variables, (n_classes, n_features, ...)."""
+    """Join one parameter of all observed variables, (n_classes, n_features, ...)."""
     flat = [
         own[place].reshape(
             (own[place].shape[0], -1, *(own[place].shape[own[place].ndim - n_core + j] for j in range(n_core)))
@@ -85,9 +85,9 @@ def columns_of(parameters: Sequence[Sequence[Any]], place: int, n_core: int = 0)
 
 
 def different(graphs: Sequence[Any], at: At) -> tuple[list[Any], Array | None]:
-    """The different parameters among those of all cells, (1, n_different), and which each cell has.
+    """Find the different parameters among those of all cells, (1, n_different), and which each cell has.
 
-    Where no cells have the same, all of them, (n_classes, n_features), and None.
+    Where no two cells have the same: all of them, (n_classes, n_features), and None.
     """
     values = [at(graph) for graph in graphs]
     shape = values[0].shape[1:]
