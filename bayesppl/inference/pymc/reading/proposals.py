@@ -50,7 +50,7 @@ def _cells(
     refusal: str = "",
     **fixed: Any,
 ) -> Build:
-    """A distribution of single cells, one of whose parameters has a conjugate prior.
+    """Propose a family of single cells for a distribution of which one parameter has a conjugate prior.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ VECTORS: Mapping[type, Build] = {basic.MvNormalRV: _multivariate, basic.Multinom
 def propose(
     observed: Sequence[Observed], n_classes: int, coordinates: Coordinates, rng: np.random.Generator
 ) -> list[Proposal] | str:
-    """The families that observed variables of one block could be, in order, or the reason why there is none."""
+    """Return the families that observed variables of a block could be, in order, or why there is none."""
     kinds = {type(x.clone.owner.op) for x in observed}
     if len(kinds) > 1:
         return "variables of different distributions share parameters"
@@ -224,7 +224,7 @@ def propose(
 
 
 def _words(variable: Any) -> str:
-    """What PyMC calls the distribution of a variable."""
+    """Return the name by which PyMC calls the distribution of a variable."""
     op = variable.owner.op
     name = getattr(op, "_print_name", None)
     own = str(name[0] if name else op.name or type(op).__name__)
