@@ -102,7 +102,7 @@ def _require_plain(model: Any) -> None:
 
 
 def _class_weights(label: Label, inputs: Mapping[Any, Any], theta: Mapping[str, Array]) -> Any:
-    """The probabilities of the classes as a graph of the inputs."""
+    """Return the probabilities of the classes as a graph of the inputs."""
     [p] = substitute(label.variable.owner.op.dist_params(label.variable.owner), inputs)
     known = {inputs[v]: pt.constant(theta[v.name][0]) for v in inputs}
     [values] = evaluate(substitute([p], known))
@@ -149,7 +149,7 @@ def _recognise(
 
 
 def _with_rows(block: Block, label: Label, rng: np.random.Generator) -> Block:
-    """A block that is sampled, with the rows by which its variables enter the sampler."""
+    """Give a block that is sampled the rows by which its variables enter the sampler."""
     theta = block.coordinates.theta(block.coordinates.draw(3, rng))
     fewer = [compress(x, label.codes, theta) for x in block.everything]
     rows = [few or all_rows(x, label.codes) for x, few in zip(block.everything, fewer, strict=True)]
@@ -199,7 +199,7 @@ def _closed_form(
     label: Label,
     rng: np.random.Generator,
 ) -> Solved | Collapsed | str:
-    """A part as what is proposed, proved, or the reason why it is not."""
+    """Prove that a part is what is proposed, or return the reason why it is not."""
 
     def prove(given: Coordinates, graphs: Mapping[str, Any]) -> tuple[Conjugate, prior_density.PriorDensity] | str:
         return _prior(proposal.natural, graphs, given, rng)
@@ -224,7 +224,7 @@ def _closed_form(
 def _prior(
     natural: Natural, theta: Mapping[str, Any], coordinates: Coordinates, rng: np.random.Generator
 ) -> tuple[Conjugate, prior_density.PriorDensity] | str:
-    """The belief that is the prior, proved, or the reason why there is none."""
+    """Find the belief that is the prior and prove it, or return the reason why there is none."""
     density = prior_density.as_density(coordinates, natural, theta, rng)
     if isinstance(density, str):
         return density
@@ -243,7 +243,7 @@ def _check_rows(
     n_classes: int,
     rng: np.random.Generator,
 ) -> str | None:
-    """Why the rows are not those of the family; None if they are."""
+    """Say why the rows are not those of the family; return None if they are."""
     points = coordinates.draw(3, rng)
     theirs = coordinates.theta(points)
     graphs = {**proposal.theta, **proposal.known}
@@ -265,7 +265,7 @@ def _check_rows(
 
 
 def _bounds(family: Family, proposal: Proposal, given: Mapping[str, Array], columns: slice) -> Array | None:
-    """Largest counts of some columns, or their numbers of levels."""
+    """Return the largest counts of some columns, or their numbers of levels."""
     if proposal.levels:
         return np.asarray(proposal.levels[columns])
     trials = vars(family).get("trials")
