@@ -36,7 +36,7 @@ from bayesppl.model.rules import RuleName
 
 
 def block_names(reading: Reading) -> dict[Block, str]:
-    """A name for every block with features, as a product of families takes it."""
+    """Name every block with features, as a product of families takes it."""
     found: dict[Block, str] = {}
     for block in reading.blocks:
         if not block.observed:
@@ -53,7 +53,7 @@ def solve(
     kept: Mapping[str, Run] | None = None,
     missing: Mapping[str, Array] | None = None,
 ) -> tuple[Posterior, Rows, Layout]:
-    """The posterior of a model, exact where its parts are and sampled elsewhere; its rows, and what they hold.
+    """Find the posterior of a model, exact where its parts are, else sampled; return its rows and layout too.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def _sampled(
 
 
 def block_density(reading: Reading, block: Block, row: int | None = None) -> Any:
-    """The log posterior density of a block that is sampled, a graph of its unconstrained variables.
+    """Return the log posterior density of a block that is sampled, a graph of its unconstrained variables.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ class ReadModel(Fitted):
     declared: Any = field(kw_only=True)
 
     def __reduce__(self) -> tuple[Callable[[bytes], ReadModel], tuple[bytes]]:
-        """By cloudpickle, which PyMC's models need."""
+        """Pickle by cloudpickle, which PyMC's models need."""
         import cloudpickle
 
         return _unpickled, (
