@@ -22,7 +22,7 @@ from bayesppl.model.declaration import CLASS_WEIGHTS
 
 
 def recognition_table(reading: Reading) -> Any:
-    """A row for every part of a model."""
+    """Return a table with a row for every part of a model."""
     import pandas as pd
 
     rows = [
@@ -40,7 +40,7 @@ def recognition_table(reading: Reading) -> Any:
 
 
 def posterior_group(reading: Reading, posterior: Any, flat: Theta, lead: Mapping[str, Any]) -> Any:
-    """Posterior draws of the user's variables, as a Dataset.
+    """Return posterior draws of the user's variables, as a Dataset.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def posterior_group(reading: Reading, posterior: Any, flat: Theta, lead: Mapping
 
 
 def log_prior_group(reading: Reading, posterior: Any, flat: Theta, lead: Mapping[str, Any]) -> Any:
-    """Log density of the prior of every variable, and potentials of the prior, at posterior draws."""
+    """Compute the prior log density of every variable, and potentials of the prior, at posterior draws."""
     found, missing = _variables(reading, posterior, flat)
     model = reading.model
     free = [variable for variable in model.free_RVs if variable.name in found]
@@ -77,7 +77,7 @@ def log_prior_group(reading: Reading, posterior: Any, flat: Theta, lead: Mapping
 
 
 def prior_group(reading: Reading, lead: Mapping[str, Any], seed: int) -> Any:
-    """Draws of the prior of the user's variables."""
+    """Draw from the prior of the user's variables."""
     model = reading.model
     if model.potentials:
         raise NotConjugateError(
@@ -90,7 +90,7 @@ def prior_group(reading: Reading, lead: Mapping[str, Any], seed: int) -> Any:
 
 
 def _variables(reading: Reading, posterior: Any, flat: Theta) -> tuple[Theta, list[str]]:
-    """Draws of the user's variables, and the names of those that the draws do not determine."""
+    """Return draws of the user's variables, and the names of those that the draws do not determine."""
     found: Theta = {}
     missing: list[str] = []
     names = block_names(reading)
@@ -118,7 +118,7 @@ def _variables(reading: Reading, posterior: Any, flat: Theta) -> tuple[Theta, li
 
 
 def _dataset(reading: Reading, found: Theta, lead: Mapping[str, Any]) -> Any:
-    """Draws of variables of the model with its dims and coords."""
+    """Give draws of variables of the model its dims and coords."""
     import xarray as xr
 
     shape = tuple(len(labels) for labels in lead.values())
@@ -144,7 +144,7 @@ def _dims(reading: Reading, name: str, ndim: int) -> tuple[str, ...]:
 
 
 def deterministics(reading: Reading, draws: Theta) -> Theta:
-    """Deterministic variables that are computed from free variables whose draws are known."""
+    """Compute deterministic variables from draws of the free variables, where all they need are known."""
     free = [v for v in reading.model.free_RVs if v.name in draws]
     others = [v for v in reading.model.free_RVs if v.name not in draws]
     observed = list(reading.model.observed_RVs)
