@@ -165,7 +165,7 @@ def _order(values: Array, own: Array) -> Array:
 
 
 def _slopes(entries: Any, variables: Sequence[Any]) -> Any:
-    """Derive a sum by all variables, and so each of its terms, where each has a coordinate of its own."""
+    """Differentiate a sum by all variables, and so each of its terms, where each has its own coordinate."""
     gradients = pytensor.grad(entries.sum(), list(variables), disconnected_inputs="ignore")
     return pt.concatenate([gradient.ravel() for gradient in gradients])
 
