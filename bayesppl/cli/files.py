@@ -86,8 +86,8 @@ def format_of(path: Path) -> str:
 
 
 @contextmanager
-def opened(path: Path, encoding: str) -> Iterator[IO[str]]:
-    """Open a text file, compressed or not, and refuse what its encoding does not hold."""
+def opened(path: Path, encoding: str, given: Path) -> Iterator[IO[str]]:
+    """Open a text file, compressed or not, and refuse what its encoding does not hold, as the user named it."""
     import bz2
     import gzip
     import lzma
@@ -101,7 +101,7 @@ def opened(path: Path, encoding: str) -> Iterator[IO[str]]:
             # macOS adds files of its own beside those that were packed
             inside = [name for name in archive.namelist() if name[-1] != "/" and not name.startswith("__MACOSX/")]
             if len(inside) != 1:
-                raise ValueError(f"{str(path)!r} holds {len(inside)} files; pack one text file, or unpack them")
+                raise ValueError(f"{str(given)!r} holds {len(inside)} files; pack one text file, or unpack them")
             raw = archive.open(inside[0])
         else:
             raw = openers.get(path.suffix.lower(), open)(path, "rb")
@@ -115,19 +115,19 @@ def opened(path: Path, encoding: str) -> Iterator[IO[str]]:
             else error
         )
         raise ValueError(
-            f"{str(path)!r} is not text in {encoding} ({found}); pass --encoding, for example latin-1 or utf-16"
+            f"{str(given)!r} is not text in {encoding} ({found}); pass --encoding, for example latin-1 or utf-16"
         ) from None
     except (EOFError, OSError, RuntimeError, zlib.error, zipfile.BadZipFile, lzma.LZMAError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the disk, not what the file holds
         raise ValueError(
-            f"{str(path)!r} is not compressed as its name says, or it is truncated or damaged ({error}); rename "
+            f"{str(given)!r} is not compressed as its name says, or it is truncated or damaged ({error}); rename "
             "it, or compress or copy it again"
         ) from None
 
 
-def read_header(path: Path, dialect: Dialect) -> tuple[list[str], int, bool]:
-    """Read the names of the columns of a text file.
+def read_header(text: IO[str], dialect: Dialect, path: Path) -> tuple[list[str], int, bool]:
+    """Read the names of the columns from the text of a file.
 
     Returns
     -------
@@ -143,11 +143,10 @@ def read_header(path: Path, dialect: Dialect) -> tuple[list[str], int, bool]:
         If a name occurs twice, the line is separated by another mark, or it holds no names.
     """
     try:
-        with opened(path, dialect.encoding) as text:
-            parsed = csv.reader(iter(partial(text.readline, LONGEST_LINE), ""), delimiter=dialect.sep)
-            filled = ((i, cells) for i, cells in enumerate(parsed) if "".join(cells).strip())
-            n_blank, header = next(filled, (0, []))
-            _, first = next(filled, (0, []))
+        parsed = csv.reader(iter(partial(text.readline, LONGEST_LINE), ""), delimiter=dialect.sep)
+        filled = ((i, cells) for i, cells in enumerate(parsed) if "".join(cells).strip())
+        n_blank, header = next(filled, (0, []))
+        _, first = next(filled, (0, []))
     except csv.Error as error:
         raise ValueError(f"{str(path)!r} is not a CSV file with a header line: {error}") from None
     if not header:

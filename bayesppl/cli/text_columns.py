@@ -96,11 +96,15 @@ class TextColumns:
             source = folder / "input.csv"
             with source.open("wb") as copy:
                 shutil.copyfileobj(sys.stdin.buffer, copy)
-        self._names, n_blank, has_row_names = read_header(source, dialect)
+        with opened(source, dialect.encoding, path) as text:
+            self._names, n_blank, has_row_names = read_header(text, dialect, path)
         encoding = _ENCODINGS.get(codecs.lookup(dialect.encoding).name)
         if encoding is None or source.suffix.lower() in COMPRESSED:  # DuckDB does not check what gzip holds
             encoding, plain = "utf-8", folder / "plain.csv"
-            with opened(source, dialect.encoding) as text, plain.open("w", encoding=encoding, newline="") as copy:
+            with (
+                opened(source, dialect.encoding, path) as text,
+                plain.open("w", encoding=encoding, newline="") as copy,
+            ):
                 shutil.copyfileobj(text, copy)
             source = plain
         places = [*["row"] * has_row_names, *(f"c{i}" for i in range(len(self._names)))]

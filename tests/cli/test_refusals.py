@@ -1,0 +1,51 @@
+"""Refusals name what a user of the command line sees, and can do something about."""
+
+import io
+import sys
+
+import pandas as pd
+import pytest
+
+
+@pytest.fixture
+def frame():
+    return pd.DataFrame(
+        {"size": [1.0, 2.5, 7.0, 8.5] * 5, "weight": [3.0, 1.5, 2.0] * 6 + [1.0, 2.5], "kind": list("aabb") * 5}
+    )
+
+
+@pytest.fixture
+def pipe(monkeypatch):
+    """Put bytes on standard input."""
+
+    def give(content: bytes) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+    return give
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"size,size,kind\n1,2,a\n", "the header of '-' names column 'size' twice"),
+        (b"\xff,size,kind\n1,2,a\n", "'-' is not text in utf-8"),
+        (b"size,kind\n\xff,a\n", "'-' is not text in utf-8"),
+        (b"", "'-' is not a CSV file with a header line: it is empty"),
+        (b"1,2,3\n4,5,6\n", "the first line of '-' holds the number 1"),
+        (b"size;kind\n1;a\n", "the header of '-' is separated by ';'"),
+        (b"size,kind\n1,2,3,a\n", "the lines of '-' have more cells"),
+    ],
+)
+def test_standard_input_is_named_by_its_dash(run, pipe, tmp_path, content, message):
+    pipe(content)
+    status, _, err = run("fit", "-", "--target", "kind", "--save", tmp_path / "m.npz")
+    assert status == 2
+    assert message in err
+
+
+def test_standard_input_in_another_encoding_is_named_by_its_dash(run, pipe, tmp_path):
+    pipe("size,kind\n1,ä\n".encode())
+    options = ("--target", "kind", "--save", tmp_path / "m.npz", "--encoding", "utf-16")
+    status, _, err = run("fit", "-", *options)
+    assert status == 2
+    assert "'-' is not text in utf-16" in err
