@@ -6,7 +6,7 @@ import csv
 import io
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -87,7 +87,7 @@ def format_of(path: Path) -> str:
 
 @contextmanager
 def opened(path: Path, encoding: str, given: Path) -> Iterator[IO[str]]:
-    """Open a text file, compressed or not, and refuse what its encoding does not hold, as the user named it."""
+    """Open a text file, compressed or not; refusals name the path that the user gave."""
     import bz2
     import gzip
     import lzma
@@ -126,8 +126,10 @@ def opened(path: Path, encoding: str, given: Path) -> Iterator[IO[str]]:
         ) from None
 
 
-def read_header(text: IO[str], dialect: Dialect, path: Path) -> tuple[list[str], int, bool]:
-    """Read the names of the columns from the text of a file.
+def read_header(
+    text: IO[str], dialect: Dialect, path: Path, expected: Set[str | None]
+) -> tuple[list[str], int, bool]:
+    """Read the names of the columns from the text of a file, some of which are expected there.
 
     Returns
     -------
@@ -151,7 +153,8 @@ def read_header(text: IO[str], dialect: Dialect, path: Path) -> tuple[list[str],
         raise ValueError(f"{str(path)!r} is not a CSV file with a header line: {error}") from None
     if not header:
         raise ValueError(f"{str(path)!r} is not a CSV file with a header line: it is empty")
-    _check_names(header, path, dialect)
+    named = [name for name, below in zip(header, first[-len(header) :], strict=False) if name != below]
+    _check_names(header, path, dialect, is_header=not expected.isdisjoint(named))
     surplus = len(first) - len(header)
     if surplus > 1 or (surplus == 1 and not first[-1]):
         raise ValueError(
@@ -161,12 +164,12 @@ def read_header(text: IO[str], dialect: Dialect, path: Path) -> tuple[list[str],
     return [name or f"Unnamed: {i}" for i, name in enumerate(header)], n_blank, surplus == 1
 
 
-def _check_names(header: list[str], path: Path, dialect: Dialect) -> None:
+def _check_names(header: list[str], path: Path, dialect: Dialect, *, is_header: bool) -> None:
     twice = [name for name, count in Counter(header).items() if name and count > 1]
     if twice:
         raise ValueError(f"the header of {str(path)!r} names column {twice[0]!r} twice; rename one of them")
     numbers = [name for name in header if is_number(name)]
-    if numbers and len(numbers) >= len(header) - 1:
+    if not is_header and numbers and len(numbers) >= len(header) - 1:
         raise ValueError(
             f"the first line of {str(path)!r} holds the number {numbers[0]}, so the file seems to have no header "
             f"line; add a first line that names its {len(header)} columns, separated by {dialect.sep!r}"

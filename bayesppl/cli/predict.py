@@ -95,7 +95,7 @@ def predict(
     known = classifier.levels_of_columns().items()
     texts = {name: levels for name, levels in known if all(isinstance(level, str) for level in levels)}
     texts_in_part = {name for name, levels in known if any(isinstance(level, str) for level in levels)}
-    file = DataFile(data, dialect, known=texts)
+    file = DataFile(data, dialect, known=texts, features=classifier.feature_names_in_.tolist())
     ignored = (*drop, *(name for name in _dropped_in_fit(model) if name in file.columns and name not in keep))
     names = _features(list(file.columns), keep, ignored, data, classifier)
     _refuse_text(file, set(names).intersection(classifier.columns_read()) - texts_in_part)

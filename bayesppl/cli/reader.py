@@ -43,6 +43,8 @@ class DataFile:
         Columns that are text whatever they look like, as they were in a fit, and their levels, gaps though they
         may look like. Zeros may lead the numbers of the other columns; without an earlier fit, they make text of a
         column.
+    features : collection of str, optional
+        Columns of an earlier fit. A first line of numbers is a header if it names one of them, or the target.
 
     Attributes
     ----------
@@ -65,6 +67,7 @@ class DataFile:
         target: str | None = None,
         levels: Collection[str] | None = (),
         known: Mapping[str, Collection[str]] | None = None,
+        features: Collection[str] = (),
     ) -> None:
         import duckdb
 
@@ -82,7 +85,7 @@ class DataFile:
         self._connection.execute("set disable_parquet_prefetching = true; set streaming_buffer_size = '1MB'")
         with self._refusals():
             if self.is_text:
-                text = TextColumns(path, self.dialect, known, self._folder)
+                text = TextColumns(path, self.dialect, known, {target, *features}, self._folder)
                 self._rows = text.rows
                 self.n_rows, self.columns = text.survey(self._connection, target, levels)
             else:

@@ -6,7 +6,7 @@ import codecs
 import re
 import shutil
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -78,6 +78,8 @@ class TextColumns:
     dialect : Dialect
     known : mapping of str to collection, optional
         As for :class:`bayesppl.cli.reader.DataFile`.
+    expected : set of str
+        As for :func:`bayesppl.cli.files.read_header`.
     folder : path
         Where what DuckDB does not read by itself is copied to.
 
@@ -88,7 +90,12 @@ class TextColumns:
     """
 
     def __init__(
-        self, path: Path, dialect: Dialect, known: Mapping[str, Collection[str]] | None, folder: Path
+        self,
+        path: Path,
+        dialect: Dialect,
+        known: Mapping[str, Collection[str]] | None,
+        expected: Set[str | None],
+        folder: Path,
     ) -> None:
         self._dialect, self._known = dialect, known
         source = path
@@ -97,7 +104,7 @@ class TextColumns:
             with source.open("wb") as copy:
                 shutil.copyfileobj(sys.stdin.buffer, copy)
         with opened(source, dialect.encoding, path) as text:
-            self._names, n_blank, has_row_names = read_header(text, dialect, path)
+            self._names, n_blank, has_row_names = read_header(text, dialect, path, expected)
         encoding = _ENCODINGS.get(codecs.lookup(dialect.encoding).name)
         if encoding is None or source.suffix.lower() in COMPRESSED:  # DuckDB does not check what gzip holds
             encoding, plain = "utf-8", folder / "plain.csv"

@@ -3,6 +3,7 @@
 import io
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -49,3 +50,35 @@ def test_standard_input_in_another_encoding_is_named_by_its_dash(run, pipe, tmp_
     status, _, err = run("fit", "-", *options)
     assert status == 2
     assert "'-' is not text in utf-16" in err
+
+
+@pytest.mark.parametrize("names", [["0", "1"], ["400.5", "300"], ["2001", "1999"]])
+def test_columns_may_be_named_by_numbers(run, frame, tmp_path, names):
+    path, model = tmp_path / "t.csv", tmp_path / "m.npz"
+    frame.set_axis([*names, "kind"], axis=1).to_csv(path, index=False)
+    options = ("--target", "kind", "--model", "gaussian-nb")
+    assert run("fit", path, *options, "--save", model)[0] == 0
+    assert run("compare", path, *options, "--draws", 16)[0] == 0
+    frame[["size", "weight"]].set_axis(names, axis=1).to_csv(path, index=False)
+    status, out, err = run("predict", model, path)
+    assert (status, err) == (0, "")
+    assert len(out.splitlines()) == len(frame) + 1
+
+
+def test_the_target_may_be_named_by_a_number(run, tmp_path):
+    rows = np.c_[np.arange(20) % 7, np.arange(20) % 2]
+    pd.DataFrame(rows).to_csv(tmp_path / "t.csv", index=False)
+    options = ("--target", "1", "--model", "gaussian-nb", "--save", tmp_path / "m.npz")
+    status, out, err = run("fit", tmp_path / "t.csv", *options)
+    assert (status, err) == (0, "")
+    assert "20 rows, 1 column, 2 classes" in out
+
+
+def test_predict_refuses_a_first_line_of_numbers_that_names_no_feature(run, frame, tmp_path):
+    path, model = tmp_path / "t.csv", tmp_path / "m.npz"
+    frame.to_csv(path, index=False)
+    run("fit", path, "--target", "kind", "--model", "gaussian-nb", "--save", model)
+    frame[["size", "weight"]].to_csv(path, index=False, header=False)
+    status, _, err = run("predict", model, path)
+    assert status == 2
+    assert "seems to have no header line" in err
