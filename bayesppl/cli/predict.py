@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from bayesppl.cli.files import Dialect, require_place
 from bayesppl.cli.fit import DATA_ARGUMENT, MODEL_ARGUMENT, RULES, fit
 from bayesppl.cli.options import SEED_OPTION, Grouped, csv_options
 from bayesppl.cli.terminal import cells, is_number, say, shown
-from bayesppl.data.names import visible
+from bayesppl.data.names import positions_of, visible
 
 
 @click.command(
@@ -95,10 +95,12 @@ def predict(
     known = classifier.levels_of_columns().items()
     texts = {name: levels for name, levels in known if all(isinstance(level, str) for level in levels)}
     texts_in_part = {name for name, levels in known if any(isinstance(level, str) for level in levels)}
-    file = DataFile(data, dialect, known=texts, features=classifier.feature_names_in_.tolist())
+    fitted = list(getattr(classifier, "feature_names_in_", positions_of(classifier.n_features_in_)))
+    file = DataFile(data, dialect, known=texts, features=fitted)
     ignored = (*drop, *(name for name in _dropped_in_fit(model) if name in file.columns and name not in keep))
-    names = _features(list(file.columns), keep, ignored, data, classifier)
-    _refuse_text(file, set(names).intersection(classifier.columns_read()) - texts_in_part)
+    read = classifier.columns_read()
+    names = _features(list(file.columns), keep, ignored, data, fitted, read)
+    _refuse_text(file, read.intersection(names) - texts_in_part)
 
     def classified() -> Iterator[Any]:
         for frame, copies in shown(file.read(rows, keep), "classifying", file.n_rows):
@@ -187,18 +189,21 @@ def _dropped_in_fit(model: Path) -> tuple[str, ...]:
 
 
 def _features(
-    names: Sequence[str], keep: Sequence[str], drop: Sequence[str], data: Path, classifier: Any
+    names: Sequence[str],
+    keep: Sequence[str],
+    drop: Sequence[str],
+    data: Path,
+    known: Sequence[str],
+    read: Collection[Hashable],
 ) -> list[str]:
-    """Choose the columns of a file that a model is given."""
+    """Choose the columns of a file that a model is given, which was fitted to those known and reads some."""
     from bayesppl.data.names import listed, meant
 
     for name in (*keep, *drop):
         if name not in names:
             raise ValueError(f"there is no column {name!r} in {str(data)!r}; its columns are {listed(names)}")
-    known = classifier.feature_names_in_.tolist()
     features = [name for name in names if name not in drop and (name in known or name not in keep)]
     surplus = [name for name in features if name not in known]
-    read = classifier.columns_read()
     absent = next((name for name in known if name in read and name not in features), None)
     if absent is not None:
         raise ValueError(
@@ -214,7 +219,7 @@ def _features(
             f"Pass {drops} to leave out what is no feature, such as the target, or {keeps} to copy it beside the "
             "predictions"
         )
-    return features
+    return [name for name in known if name in features]  # in order, for columns of an array have no names
 
 
 def _refuse_text(file: Any, names: Collection[str]) -> None:

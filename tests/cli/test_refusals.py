@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import bayesppl as bp
+
 
 @pytest.fixture
 def frame():
@@ -82,3 +84,17 @@ def test_predict_refuses_a_first_line_of_numbers_that_names_no_feature(run, fram
     status, _, err = run("predict", model, path)
     assert status == 2
     assert "seems to have no header line" in err
+
+
+def test_the_columns_of_a_model_of_an_array_are_named_by_their_places(run, frame, tmp_path):
+    path, model = tmp_path / "t.csv", tmp_path / "m.npz"
+    bp.GaussianNB().fit(frame[["size", "weight"]].to_numpy(), frame["kind"]).save(model)
+    frame[["size", "weight"]].set_axis(["x0", "x1"], axis=1).to_csv(path, index=False)
+    status, expected, _ = run("predict", model, path)
+    assert (status, len(expected.splitlines())) == (0, len(frame) + 1)
+    frame[["weight", "size"]].set_axis(["x1", "x0"], axis=1).to_csv(path, index=False)
+    assert run("predict", model, path)[:2] == (0, expected)
+    frame[["size", "weight"]].to_csv(path, index=False)
+    status, _, err = run("predict", model, path)
+    assert status == 2
+    assert "the model needs column 'x0'" in err
