@@ -117,8 +117,7 @@ class Source:
     def labels(self) -> list[Any]:
         """Find all labels, in ascending order."""
         found = self.file.distinct([self.target], _MOST_LEVELS)[self.target]
-        labels = encode_labels(np.array(found, dtype=object))[0].tolist()
-        require_two(labels, self.target)
+        labels = encode(np.array(found, dtype=object), self.target)[0].tolist()
         _refuse_spaces(labels, self.target)
         return labels
 
@@ -179,12 +178,8 @@ def embedded(data: str) -> FileRows:
 
 def check(rows: FileRows, *, of_numbers: bool) -> None:
     """Refuse labels and cells that no classifier of the kind could use, naming column, value and remedy."""
-    try:
-        classes, codes = encode_labels(rows.y)
-    except ValueError as error:
-        raise ValueError(f"column {rows.target!r}: {error}") from None
+    classes, codes = encode(rows.y, rows.target)
     labels, counts = classes.tolist(), np.bincount(codes)
-    require_two(labels, rows.target)
     if counts.min() < 2:
         raise ValueError(
             f"class {labels[counts.argmin()]!r} of the target column {rows.target!r} has a single row; every "
@@ -195,14 +190,19 @@ def check(rows: FileRows, *, of_numbers: bool) -> None:
         require_numbers(rows)
 
 
-def require_two(labels: list[Any], target: str) -> None:
-    """Refuse a target of one class, or none."""
-    if len(labels) < 2:
-        found = f"one class only, {labels[0]!r}" if labels else "no label at all"
+def encode(y: Any, target: str) -> tuple[Array, Array]:
+    """Turn the labels of a target into two classes at least, and codes."""
+    try:
+        classes, codes = encode_labels(y)
+    except ValueError as error:
+        raise ValueError(f"column {target!r}: {error}") from None
+    if len(classes) < 2:
+        found = f"one class only, {classes.tolist()[0]!r}" if len(classes) else "no label at all"
         raise ValueError(
             f"the target column {target!r} holds {found}; a classifier needs at least two classes, choose another "
             "--target"
         )
+    return classes, codes
 
 
 def _refuse_spaces(labels: Iterable[Any], target: str) -> None:

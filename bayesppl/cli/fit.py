@@ -97,7 +97,7 @@ def fit(
     and at most --most-rows for --model auto.
     """
     require_place("--save", path)
-    from bayesppl.cli.file_rows import BATCH_ROWS, Source, require_numbers, require_two, rows_of_the_file
+    from bayesppl.cli.file_rows import BATCH_ROWS, Source, encode, require_numbers, rows_of_the_file
     from bayesppl.cli.frame_columns import remarks
 
     classifier = make(model, integers, prior, tune=tune, rule=rule, inference=inference, calibration=calibrate)
@@ -118,7 +118,7 @@ def fit(
     else:
         rows, slow = source.rows(most_rows if model == AUTO else None), slow_step(inference)
         with status(slow or f"fitting {model} to {data}", slow is not None):
-            require_two(rows.y.dropna().unique().tolist(), target)
+            encode(rows.y.dropna(), target)
             warn(remarks(rows.X))
             if model not in OF_LEVELS:
                 require_numbers(rows)

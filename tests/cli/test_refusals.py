@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import bayesppl as bp
+from bayesppl.cli import file_rows
 
 
 @pytest.fixture
@@ -98,3 +99,13 @@ def test_the_columns_of_a_model_of_an_array_are_named_by_their_places(run, frame
     status, _, err = run("predict", model, path)
     assert status == 2
     assert "the model needs column 'x0'" in err
+
+
+@pytest.mark.parametrize("batch", [10, 1000])
+def test_a_target_of_measurements_is_named(run, frame, tmp_path, monkeypatch, batch):
+    monkeypatch.setattr(file_rows, "BATCH_ROWS", batch)
+    frame.assign(kind=frame["weight"] / 7).to_csv(tmp_path / "t.csv", index=False)
+    options = ("--target", "kind", "--model", "gaussian-nb", "--save", tmp_path / "m.npz")
+    status, _, err = run("fit", tmp_path / "t.csv", *options)
+    assert status == 2
+    assert "error: column 'kind': Unknown label type" in err
