@@ -129,9 +129,9 @@ def compare(
             "--parameters is for one declared model, and --model auto combines several; name a --model"
         )
     if out is not None:
-        require_place("--out", out, is_folder=True)
+        require_place("--out", out, Path(data), is_folder=True)
     if page is not None:
-        require_place("--report", page)
+        require_place("--report", page, Path(data))
         if model != AUTO or page.suffix.lower() not in (".html", ".md"):
             raise ValueError(
                 f"--report writes a page of --model auto, as .html or .md; found {str(page)!r} and --model {model}"

@@ -20,6 +20,9 @@ TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
 COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
 _SUFFIXES = (*TEXT, ".parquet", ".feather")
 
+#: Tables that a comparison writes into a folder.
+TABLES = ("parameters.csv", "scores.csv", "suspicious.csv")
+
 #: The path that stands for text from standard input.
 STANDARD_INPUT = Path("-")
 
@@ -55,8 +58,8 @@ def require_source(data: str, target: str | None) -> None:
         raise ValueError(f"{data!r} needs --target COLUMN, the column that holds the labels")
 
 
-def require_place(option: str, path: Path, *, is_folder: bool = False) -> None:
-    """Refuse a file or folder that could not be written, before any work is done."""
+def require_place(option: str, path: Path, data: Path, *, is_folder: bool = False) -> None:
+    """Refuse a file or folder that could not be written, or would replace the data, before any work is done."""
     parent = path.resolve().parent
     if is_folder and path.exists() and not path.is_dir():
         raise ValueError(f"{option} {str(path)!r} is a file; name a folder")
@@ -67,6 +70,10 @@ def require_place(option: str, path: Path, *, is_folder: bool = False) -> None:
         raise ValueError(
             f"{option} {str(path)!r}: the folder {str(written)!r} is not writable; choose another one"
         )
+    replaced = {file for file in ([path / name for name in TABLES] if is_folder else [path]) if file.exists()}
+    for source in (data, *data.rglob("*.parquet")) if data.exists() else ():
+        if any(map(source.samefile, replaced)):
+            raise ValueError(f"{option} {str(path)!r} would replace the data in {str(source)!r}; name another one")
 
 
 def format_of(path: Path) -> str:

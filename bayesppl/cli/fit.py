@@ -96,7 +96,7 @@ def fit(
     sums. In memory are all rows for --calibrate, for --inference em and gibbs, and for integers taken as levels,
     and at most --most-rows for --model auto.
     """
-    require_place("--save", path)
+    require_place("--save", path, data)
     from bayesppl.cli.file_rows import BATCH_ROWS, Source, encode, require_numbers, rows_of_the_file
     from bayesppl.cli.frame_columns import remarks
 

@@ -81,7 +81,7 @@ def predict(
     In CSV an apostrophe stands before text that a spreadsheet would take for a formula.
     """
     if out is not None:
-        require_place("--out", out)
+        require_place("--out", out, data)
         if out.suffix.lower() not in (".csv", ".parquet"):
             raise ValueError(f"{str(out)!r}: predictions are written as .csv or .parquet")
     import pandas as pd

@@ -2,6 +2,7 @@
 
 import io
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -109,3 +110,26 @@ def test_a_target_of_measurements_is_named(run, frame, tmp_path, monkeypatch, ba
     status, _, err = run("fit", tmp_path / "t.csv", *options)
     assert status == 2
     assert "error: column 'kind': Unknown label type" in err
+
+
+def test_data_are_not_overwritten(run, frame, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("parts").mkdir()
+    frame.to_csv("scores.csv", index=False)
+    frame.to_parquet("parts/a.parquet", index=False)
+    Path("link.csv").symlink_to("scores.csv")
+    before = {path: path.read_bytes() for path in (Path("scores.csv"), Path("parts/a.parquet"))}
+    target = ("--target", "kind")
+    run("fit", "scores.csv", *target, "--model", "gaussian-nb", "--save", "m.npz")
+    for arguments in (
+        ("fit", "scores.csv", *target, "--save", "scores.csv"),
+        ("fit", "scores.csv", *target, "--save", tmp_path / "parts" / ".." / "scores.csv"),
+        ("fit", "link.csv", *target, "--save", "scores.csv"),
+        ("predict", "m.npz", "scores.csv", "--drop", "kind", "--out", "./scores.csv"),
+        ("predict", "m.npz", "parts", "--drop", "kind", "--out", "parts/a.parquet"),
+        ("compare", "scores.csv", *target, "--draws", 16, "--out", "."),
+    ):
+        status, _, err = run(*arguments)
+        assert status == 2, arguments
+        assert "would replace the data in" in err
+    assert {path: path.read_bytes() for path in before} == before
