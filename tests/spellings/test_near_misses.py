@@ -6,7 +6,7 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 import pytest
-from registry import CODES, COUNTS, REAL, quick_and_slow
+from registry import BINARY, BITS, CODES, COUNTS, LEVELS, REAL, WORDS, quick_and_slow
 
 from bayesppl.inference.pymc.reading.recognition import read
 
@@ -134,6 +134,47 @@ def a_shared_mean_whose_scale_is_no_root_of_the_variance(y):
     pm.Normal("x", mu[ALIKE][y], pt.sqrt(v)[ALIKE][y], observed=REAL)
 
 
+def levels_mixed_with_uniform_ones(y):
+    share = 0.7 * pm.Dirichlet("share", np.ones(4), shape=(K, D, 4)) + 0.3 / 4
+    pm.Categorical("x", share[y], observed=LEVELS)
+
+
+def words_mixed_with_uniform_ones(y):
+    share = 0.7 * pm.Dirichlet("share", np.ones(3), shape=(K, 3)) + 0.3 / 3
+    pm.Multinomial("x", 9, share[y], observed=WORDS)
+
+
+def two_levels_of_confined_probabilities(y):
+    q = pm.Uniform("q", 0.2, 0.8, shape=(K, 3))
+    pm.Categorical("x", pt.stack([q, 1 - q], axis=-1)[y], observed=BITS)
+
+
+def levels_of_a_stick_that_is_cut(y):
+    first, second = (pm.Beta(name, 1.0, b, shape=(K, D)) for name, b in (("first", 3.0), ("second", 2.0)))
+    third = pm.Uniform("third", 0.2, 0.7, shape=(K, D))
+    rest = (1 - first) * (1 - second)
+    share = pt.stack([first, (1 - first) * second, rest * third, rest * (1 - third)], axis=-1)
+    pm.Categorical("x", share[y], observed=LEVELS)
+
+
+def _of_a_root(diagonal, below, y):
+    root = pt.stack([pt.stack([diagonal[:, 0], pt.zeros(K)], -1), pt.stack([below, diagonal[:, 1]], -1)], -2)
+    covariance = pt.linalg.inv(root @ pt.swapaxes(root, -1, -2))
+    mu = pm.MvNormal("mu", np.zeros(D), cov=covariance / 0.5, shape=(K, D))
+    pm.MvNormal("x", mu[y], cov=covariance[y], observed=REAL)
+
+
+def precisions_of_a_root_that_is_not_negative(y):
+    squares = pm.ChiSquared("squares", np.array([6.0, 5.0]), shape=(K, D))
+    _of_a_root(pt.sqrt(squares), pm.HalfNormal("below", 1.0, shape=K), y)
+
+
+def precisions_of_a_root_that_is_cut(y):
+    squares = pm.Uniform("squares", 0.0, 9.0, shape=(K, D))
+    pm.Potential("of_chi_square", (np.array([2.0, 1.5]) * pt.log(squares) - squares / 2).sum())
+    _of_a_root(pt.sqrt(squares), pm.Normal("below", 0.0, 1.0, shape=K), y)
+
+
 def _wide(prior):
     """Priors that are alike within a few units of the rows, and hundreds of units wide."""
 
@@ -181,6 +222,12 @@ NEAR_MISSES = [
     a_shared_mean_of_other_variances,
     a_shared_mean_of_variances_that_are_learned_apart,
     a_shared_mean_whose_scale_is_no_root_of_the_variance,
+    levels_mixed_with_uniform_ones,
+    words_mixed_with_uniform_ones,
+    two_levels_of_confined_probabilities,
+    levels_of_a_stick_that_is_cut,
+    precisions_of_a_root_that_is_not_negative,
+    precisions_of_a_root_that_is_cut,
 ]
 
 
@@ -194,6 +241,50 @@ def _solution(declare):
 @pytest.mark.parametrize("declare", NEAR_MISSES, ids=lambda declare: declare.__name__)
 def test_a_near_miss_is_not_exact(declare):
     assert _solution(declare) != "exact"
+
+
+def test_precisions_of_a_whole_root_are_exact():
+    def declare(y):
+        squares = pm.ChiSquared("squares", np.array([6.0, 5.0]), shape=(K, D))
+        _of_a_root(pt.sqrt(squares), pm.Normal("below", 0.0, 1.0, shape=K), y)
+
+    assert _solution(declare) == "exact"
+
+
+def _confined_bernoulli():
+    return pm.Bernoulli("y", pm.Uniform("q", 0.2, 0.8), observed=BINARY)
+
+
+def _confined_pair():
+    q = pm.Uniform("q", 0.2, 0.8)
+    return pm.Categorical("y", pt.stack([q, 1 - q]), observed=BINARY)
+
+
+def _weights_mixed_with_uniform_ones():
+    return pm.Categorical("y", 0.9 * pm.Dirichlet("w", np.ones(K)) + 0.1 / K, observed=CODES)
+
+
+def _weights_of_labels_that_are_confused():
+    confusion = np.array([[0.9, 0.05, 0.05], [0.1, 0.8, 0.1], [0.0, 0.1, 0.9]])
+    return pm.Categorical("y", pm.Dirichlet("w", np.ones(K)) @ confusion, observed=CODES)
+
+
+@pytest.mark.parametrize(
+    "declare",
+    [
+        _confined_bernoulli,
+        _confined_pair,
+        _weights_mixed_with_uniform_ones,
+        _weights_of_labels_that_are_confused,
+    ],
+    ids=lambda declare: declare.__name__,
+)
+def test_class_weights_that_are_confined_are_sampled(declare):
+    with pm.Model() as model:
+        label = declare()
+        pm.Poisson("x", pm.Gamma("rate", 2.0, 0.5, shape=(K, D))[label], observed=COUNTS)
+    [weights] = [block for block in read(model, "y").blocks if block.component.holds_label]
+    assert weights.solution == "compressed"
 
 
 @pytest.mark.parametrize("prior", WIDE)

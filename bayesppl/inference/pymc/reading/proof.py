@@ -15,14 +15,15 @@ from typing import Any
 
 import numpy as np
 from pymc.distributions.multivariate import WishartRV
+from pymc.distributions.transforms import CholeskyCovTransform
 from pymc.logprob import transforms
 from pytensor.tensor.random.basic import DirichletRV
 
 from bayesppl.conjugate import Beta, Conjugate
 from bayesppl.data.table import Table
 from bayesppl.families import Family
-from bayesppl.inference.pymc.reading.naturals import Natural
-from bayesppl.inference.pymc.reading.observed import Observed
+from bayesppl.inference.pymc.reading.naturals import Event, Natural
+from bayesppl.inference.pymc.reading.observed import Observed, same_values
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.prior_density import PriorDensity
 from bayesppl.kernels.arrays import Array, Theta
@@ -173,8 +174,17 @@ ENDS, SUBSETS = 10, 3
 #: How many times further than at ordinary points a mean must get, and a logarithm or log odds from its middle.
 TIMES, LOGS = 100.0, 12.0
 
+#: How far correlations must get, up and down.
+CORRELATION = 0.3
+
 #: Transforms from all real numbers to all values of a variable, entry by entry.
 _ENTRYWISE = (transforms.LogTransform, transforms.LogOddsTransform, transforms.IntervalTransform)
+
+#: Those of the entries that a covariance matrix is made of: an interval would confine it.
+_OF_MATRICES = (transforms.LogTransform,)
+
+#: Transforms from all real numbers to all simplices, or all matrices.
+_WHOLE = (transforms.SimplexTransform, CholeskyCovTransform)
 
 
 def falls_short(
@@ -182,23 +192,55 @@ def falls_short(
 ) -> str | None:
     """Say what a prior does not cover; return None where it covers all that ``belief`` does."""
     coordinates = density.coordinates
+    entrywise = _OF_MATRICES if "matrix" in natural.events.values() else _ENTRYWISE
     for place in coordinates.moving:
         variable, transform = coordinates.free[place], coordinates.transforms[place]
-        whole = isinstance(variable.owner.op, DirichletRV | WishartRV)
-        if transform is not None and not isinstance(transform, _ENTRYWISE) and not whole:
+        # a Dirichlet or a Wishart prior may be given a transform that confines it, too
+        whole = isinstance(variable.owner.op, DirichletRV | WishartRV) and isinstance(transform, _WHOLE)
+        if transform is not None and not isinstance(transform, entrywise) and not whole:
             return f"{variable.name!r} is confined by the transform {type(transform).__name__}"
     usual, _ = density.evaluate(coordinates.draw(ENDS, rng))
+    # far out matrices are nearly singular, and have no correlations up to rounding
+    on_the_way = coordinates.draw(4 * ENDS, rng, 3.0)
     ends = []
-    for points in _ends(coordinates, rng):
+    for points in (on_the_way, *_ends(coordinates, rng)):
         for theta, theirs in _evaluated(density, points):
             zero = np.isneginf(theirs) & _is_inside(natural, theta)
             if zero.any() and np.isfinite(_log_prob(belief, natural, _at(theta, zero))).any():
                 return "its prior is zero where that of the family is not"
             ends.append(theta)
     for name, event in natural.events.items():
-        if event == "scalar" and not _reaches(name, usual[name], [theta[name] for theta in ends]):
+        if event != "scalar" and (_is_of_wisharts(density, name) or _is_of_dirichlets(density, name, rng)):
+            continue
+        if not _covers(name, event, usual[name], [theta[name] for theta in ends]):
             return f"its prior does not cover every {name} of the family"
     return None
+
+
+def _is_of_wisharts(density: PriorDensity, name: str) -> bool:
+    """Whether matrices are those of Wishart variables, or their inverses."""
+    free = density.coordinates.free
+    return any(
+        found.parameter == name
+        and found.relation != "entrywise"
+        and all(isinstance(free[place].owner.op, WishartRV) for place in found.places)
+        for found in density.matches or ()
+    )
+
+
+def _is_of_dirichlets(density: PriorDensity, name: str, rng: np.random.Generator) -> bool:
+    """Whether the cells of simplices are those of Dirichlet variables, in any order."""
+    coordinates = density.coordinates
+    points = coordinates.draw(2, rng)
+    variables = [coordinates.free[place] for place in coordinates.moving]
+    own = coordinates.evaluate(
+        [coordinates.constrained[v] for v in variables if isinstance(v.owner.op, DirichletRV)], points
+    )
+    cells = density.parameters(points)[name].reshape(2, -1)
+    theirs = np.concatenate([np.zeros((2, 0)), *(values.reshape(2, -1) for values in own)], axis=1)
+    if cells.shape != theirs.shape:
+        return False
+    return same_values(cells[:, np.argsort(cells[0])], theirs[:, np.argsort(theirs[0])], 1e-13)
 
 
 def _evaluated(
@@ -259,6 +301,27 @@ def _ends(coordinates: Coordinates, rng: np.random.Generator) -> list[list[Array
                     points[place] = points[place] + share * reach * signs
             found.append(points)
     return found
+
+
+def _covers(name: str, event: Event, usual: Array, ends: Sequence[Array]) -> bool:
+    """Whether the ends come close to those of the space of a parameter."""
+    if event == "scalar":
+        return _reaches(name, usual, ends)
+    if event != "matrix":
+        return _reaches("probability", usual, ends)
+    # how far variances get is hard to say where matrices are nearly singular; no transform confines them
+    found = np.concatenate([_correlations(matrices) for matrices in ends])
+    with np.errstate(all="ignore"):
+        high, low = np.nanmax(found, axis=0), np.nanmin(found, axis=0)
+    return bool((np.minimum(high, -low) > CORRELATION).all())
+
+
+def _correlations(matrices: Array) -> Array:
+    """The correlations below the diagonals of covariance matrices."""
+    rows, columns = np.tril_indices(matrices.shape[-1], -1)
+    with np.errstate(all="ignore"):
+        roots = np.sqrt(np.einsum("...ii->...i", matrices))
+        return np.asarray(matrices[..., rows, columns] / (roots[..., rows] * roots[..., columns]))
 
 
 def _reaches(name: str, usual: Array, ends: Sequence[Array]) -> bool:
