@@ -129,7 +129,7 @@ def draw_codes(shares: Array, rng: np.random.Generator) -> Array:
 
 
 def numbers_of_rows(weights: Array) -> Array:
-    """How many rows each row stands for by its weight, in whole numbers: at least one, none where it is zero."""
+    """Round weights to numbers of rows that each row stands for: at least one, none where the weight is zero."""
     return np.where(weights > 0, np.maximum(1, np.round(weights)), 0).astype(np.int64)
 
 

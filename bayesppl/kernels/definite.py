@@ -1,4 +1,4 @@
-"""Whether a symmetric matrix is positive definite, decided in one way wherever covariances are asked for.
+"""Tests of symmetric matrices: positive definite or not, decided in one way wherever covariances are used.
 
 A sum of products in floating-point numbers is known to about sixteen digits of its largest terms. A matrix whose
 columns copy each other is singular in truth and, by rounding, slightly positive or negative as computed, depending

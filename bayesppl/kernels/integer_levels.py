@@ -1,4 +1,4 @@
-"""Whole numbers as levels of categories: which occur, where they stand among the levels, how often they come.
+"""Whole numbers as levels of categories: which occur, where they stand among the levels, how often they occur.
 
 Codes of levels are small signed integers, -1 where the cell is missing. The cells of a table of outcomes are the
 levels of all columns, one column after the other.

@@ -92,6 +92,6 @@ def observed_weight(responsibilities: Responsibilities, X: Any, present: Array |
 
 
 def total(values: Array) -> Any:
-    """Sum of all cells: infinite or NaN if one of them is, and cheaper than looking at each."""
+    """Sum all cells: infinite or NaN if one of them is, and cheaper than looking at each."""
     with np.errstate(over="ignore", invalid="ignore"):
         return values.sum()

@@ -87,7 +87,9 @@ def less_own_log1p_squares(
     own_factors: np.ndarray,
     exponents: np.ndarray,
 ) -> np.ndarray:
-    """Σ_d exponents_gd · log(1 + factors_kd (x_d − location_kd)² − own_factors_gd (x_d − own_location_gd)²).
+    """Sum exponents · log(1 + t) over columns, where t loses what the owner of the row has added to it.
+
+    That is Σ_d exponents_gd · log(1 + factors_kd (x_d − location_kd)² − own_factors_gd (x_d − own_location_gd)²).
 
     Parameters
     ----------
