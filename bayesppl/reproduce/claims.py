@@ -105,11 +105,11 @@ class Printed:
     spread: tuple[float, ...] = ()
 
     def show(self) -> str:
-        """What was printed."""
+        """Return what was printed."""
         return ", ".join(self.texts)
 
     def compare(self, ours: Values) -> Verdict:
-        """Whether our numbers agree, and how closely: the verdict on the one that agrees least."""
+        """Judge whether our numbers agree, and how closely: the verdict on the one that agrees least."""
         if len(ours) != len(self.texts):
             return Verdict.DISAGREES
         spread = self.spread or [0.0] * len(ours)
@@ -136,11 +136,11 @@ class Formula:
     values: Callable[[], Values]
 
     def show(self) -> str:
-        """What was printed."""
+        """Return what was printed."""
         return self.text
 
     def compare(self, ours: Values) -> Verdict:
-        """Whether our numbers agree."""
+        """Judge whether our numbers agree."""
         same = np.allclose(np.asarray(ours, dtype=float), self.values(), rtol=EXACT, atol=EXACT)
         return Verdict.AGREES if same else Verdict.DISAGREES
 
@@ -198,7 +198,7 @@ class Claim:
     is_timing: bool = False
 
     def check(self, inputs: Inputs) -> Outcome:
-        """Compute and compare."""
+        """Compute our numbers and compare them."""
         if self.needs_mnist and inputs.mnist is None:
             return Outcome(self, (), Verdict.NOT_RUN)
         ours = tuple(value if isinstance(value, str) else float(value) for value in self.ours(inputs))
@@ -223,14 +223,14 @@ class Outcome:
     verdict: Verdict
 
     def show(self) -> str:
-        """Our numbers, to ten digits; of a long list, the first."""
+        """Write our numbers to ten digits; of a long list, the first."""
         shown = [value if isinstance(value, str) else f"{value:.10g}" for value in self.ours]
         rest = f", … ({len(shown)} numbers)" if len(shown) > MOST_SHOWN else ""
         return ", ".join(shown[:MOST_SHOWN]) + rest
 
     @property
     def remark(self) -> str:
-        """What is said of the verdict."""
+        """Explain the verdict, where there is anything to say."""
         erratum = self.claim.erratum
         if erratum is not None:
             return f"{erratum.id}: {erratum.reason}; right is {erratum.corrected.show()}"

@@ -46,7 +46,7 @@ QDA: Theta = {
 
 
 def two_dimensional(theta: Theta, inputs: Inputs) -> list[float]:
-    """Density of the low spender, of the big spender, and the probability of the big spender."""
+    """Compute the densities of the low and of the big spender, and the probability of the big spender."""
     density = densities(Gaussian("diag"), theta, POINT)[0]
     return [density[LOW], density[BIG], probabilities(Gaussian("diag"), theta, POINT)[0, BIG]]
 
@@ -66,7 +66,7 @@ def log_odds(X: Array) -> Array:
 
 
 def quadratic_and_linear(inputs: Inputs) -> list[float]:
-    """A₁₁, A₁₂, A₂₂, w₁, w₂ of the log odds xᵀAx + wᵀx + b, from its values at a few points."""
+    """Find A₁₁, A₁₂, A₂₂, w₁, w₂ of the log odds xᵀAx + wᵀx + b from its values at a few points."""
     axis = np.eye(2)
     plus, minus, centre = log_odds(axis), log_odds(-axis), log_odds(np.zeros((1, 2)))
     diagonal, linear = (plus + minus) / 2 - centre, (plus - minus) / 2
@@ -86,7 +86,7 @@ def printed_quadratic_and_linear() -> list[float]:
 
 
 def printed_constant(sign: int) -> list[float]:
-    """b of appendix A, with ``sign`` times log α."""
+    """Compute b of appendix A, with ``sign`` times log α."""
     alpha = QDA[CLASS_WEIGHTS][1]
     squares = np.einsum("kd,kde,ke->k", QDA["mean"], np.linalg.inv(QDA["covariance"]), QDA["mean"])
     log_coefficients = -0.5 * np.linalg.slogdet(2 * np.pi * QDA["covariance"])[1]
@@ -95,14 +95,14 @@ def printed_constant(sign: int) -> list[float]:
 
 
 def money(inputs: Inputs) -> list[float]:
-    """150 of 1,000 spam mails hold the word; the other class is there because a classifier needs one."""
+    """Fit 150 of 1,000 spam mails that hold the word; a classifier needs the other class."""
     contains = np.concatenate([np.arange(1000) < 150, np.arange(1000) < 10]).astype(int)
     table = BernoulliNB().fit(contains[:, None], np.repeat(["spam", "other"], 1000)).estimates(["mle"])
     return [float(table["probability"].sel({"class": "spam"}).item())]
 
 
 def cash(inputs: Inputs) -> list[float]:
-    """2,782 of 100,000 words of spam; the other class is there because a classifier needs one."""
+    """Fit 2,782 of 100,000 words of spam; a classifier needs the other class."""
     words = pd.DataFrame({"cash": [2_782, 1], "other": [97_218, 99_999]})
     estimates = MultinomialNB().fit(words, ["spam", "other"]).estimates(["mle"])
     return [float(estimates["probability"].sel({"class": "spam", "feature": "cash"}).item())]

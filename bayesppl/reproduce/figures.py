@@ -38,7 +38,7 @@ QUERY_KWH = 250.0
 
 @drawn_in(1, 2, 9.2, 4.0)
 def usage(axes: Array, inputs: Inputs) -> None:
-    """DAKE 1 to 2.1: usage of simulated customers, the densities fitted, and the likelihood of 250 kWh."""
+    """Draw DAKE 1 to 2.1: usage of simulated customers, the densities fitted, and the likelihood of 250 kWh."""
     from bayesppl.plots import plot_class_densities
     from bayesppl.plots.style import colour, tidy
 
@@ -61,7 +61,7 @@ def usage(axes: Array, inputs: Inputs) -> None:
 
 @drawn_in(1, 3, 13.8, 4.0)
 def usage_and_temperature(axes: Array, inputs: Inputs) -> None:
-    """DAKE 2.2 to 2.3: both features, with the densities as the text states them and as its code has them."""
+    """Draw DAKE 2.2 to 2.3: both features, with the densities as the text states them and as its code has them."""
     from bayesppl.plots import plot_decision_boundary
 
     names = ["usage (100 kWh)", "temperature difference (°F)"]
@@ -80,7 +80,7 @@ def usage_and_temperature(axes: Array, inputs: Inputs) -> None:
 
 @drawn_in(1, 4, 18.4, 4.0)
 def mass_functions(axes: Array, inputs: Inputs) -> None:
-    """DAKE 2.4, 3, 3.2: a logarithm keeps the maximum; a die; how often "loan" occurs; "loan" with "cash"."""
+    """Draw DAKE 2.4, 3, 3.2: a logarithm keeps the maximum; a die; how often "loan" occurs; "loan" with "cash"."""
     from bayesppl.plots.style import colour, marker, tidy
 
     (logarithm, die, loan, words) = axes
@@ -113,7 +113,7 @@ def mass_functions(axes: Array, inputs: Inputs) -> None:
 
 @drawn_in(1, 3, 13.8, 4.0)
 def two_gaussians(axes: Array, inputs: Inputs) -> None:
-    """CHRIS, one feature: class weights times densities, and the exact boundaries."""
+    """Draw CHRIS, one feature: class weights times densities, and the exact boundaries."""
     named = {"C1": boundaries.EQUAL, "C2": boundaries.WIDE, "C3": boundaries.WIDE_UNEQUAL}
     for ax, (name, theta) in zip(axes, named.items(), strict=True):
         _joint(ax, theta, np.linspace(boundaries.LOW, boundaries.HIGH, 1001))
@@ -126,7 +126,7 @@ def two_gaussians(axes: Array, inputs: Inputs) -> None:
 
 @drawn_in(1, 3, 13.8, 3.6)
 def bins(axes: Array, inputs: Inputs) -> None:
-    """CH20 20.2: probability of every bin of width and length of the sepals, by species."""
+    """Draw CH20 20.2: probability of every bin of width and length of the sepals, by species."""
     table = short_texts.table().estimates(["mle"])["probability"].sel(estimate="mle")
     for ax, species in zip(axes, table["class"].values, strict=True):
         cells = [
@@ -144,7 +144,7 @@ def bins(axes: Array, inputs: Inputs) -> None:
 
 @drawn_in(1, 2, 9.2, 4.0)
 def distances(axes: Array, inputs: Inputs) -> None:
-    """CH20 20.3.1 and 20.3.2: a point nearer to one mean and, in standard deviations, to the other."""
+    """Draw CH20 20.3.1 and 20.3.2: a point nearer to one mean and, in standard deviations, to the other."""
     from bayesppl.plots.style import colour, marker, tidy
 
     (one, two) = axes
@@ -176,7 +176,7 @@ def distances(axes: Array, inputs: Inputs) -> None:
 
 @drawn_in(1, 4, 14.4, 4.0)
 def linear_rule(axes: Array, inputs: Inputs) -> None:
-    """CH20 20.3.1: one feature and a common variance; the boundary moves with the class weights."""
+    """Draw CH20 20.3.1: one feature and a common variance; the boundary moves with the class weights."""
     for ax, weight in zip(axes, (0.5, 0.7, 0.9, 0.2), strict=True):
         theta = {**short_texts.LINEAR, CLASS_WEIGHTS: np.array([weight, 1 - weight])}
         _joint(ax, theta, np.linspace(-5, 10, 1001))

@@ -204,7 +204,7 @@ VARIANCES = (0.003, 0.03, 0.1)
 
 
 def tables(inputs: Inputs) -> Tables:
-    """Test accuracy and log score of smoothing, the default prior, and tuned priors; naive and full covariance."""
+    """Score smoothing, the default prior and tuned priors on the test half; naive and full covariance."""
     data = dequantised(halves(inputs), inputs.seed)
     rows = [row for structure in STRUCTURES for row in rows_of(structure, data)]
     return {"the source's protocol, one repetition": pd.DataFrame(rows)}
