@@ -32,7 +32,7 @@ from bayesppl.kernels.arrays import Array, log_rising
 
 
 def log_association(concentration: Array, counts: Array, starts: Array) -> Array:
-    """Log Bayes factor of every table: (n_tables,).
+    """Compute the log Bayes factor of every table: (n_tables,).
 
     Parameters
     ----------

@@ -51,29 +51,29 @@ class PairTables(NamedTuple):
     starts: Array
 
     def square(self, values: Array) -> Array:
-        """Values of pairs (..., n_pairs) as symmetric matrices (..., n_columns, n_columns)."""
+        """Write values of pairs (..., n_pairs) as symmetric matrices (..., n_columns, n_columns)."""
         square = np.zeros((*values.shape[:-1], len(self.n_levels), len(self.n_levels)))
         square[..., *self.pairs] = square[..., *self.pairs[::-1]] = values
         return square
 
     def split(self, values: Array) -> tuple[Array, Array]:
-        """Sum values of tables (..., n_tables) over columns, and take those of its two columns from every pair."""
+        """Return sums over columns, and the value of each pair less those of its columns, from (..., n_tables)."""
         singles = values[..., : len(self.n_levels)]
         of_pairs = values[..., len(self.n_levels) :] - singles.take(self.pairs[0], axis=-1)
         of_pairs -= singles.take(self.pairs[1], axis=-1)
         return singles.sum(-1), of_pairs
 
     def pair(self, first: int, second: int) -> int:
-        """The place of a pair of columns among all."""
+        """Return the place of a pair of columns among all pairs."""
         low, high = sorted((first, second))
         return high * (high - 1) // 2 + low
 
     def column(self, values: Array, column: int) -> Array:
-        """The values (..., n_levels) of one column, from values of cells."""
+        """Select the values (..., n_levels) of one column among those of all cells."""
         return values[..., self.starts[column] : self.starts[column] + self.sizes[column]]
 
     def table(self, values: Array, first: int, second: int) -> Array:
-        """The table (..., n_levels, n_levels) of two columns, from values of cells."""
+        """Select the table (..., n_levels, n_levels) of two columns among the values of all cells."""
         low, high = sorted((first, second))
         cells = self.column(values, len(self.n_levels) + self.pair(first, second))
         table = cells.reshape(*values.shape[:-1], self.n_levels[low], self.n_levels[high])
@@ -82,7 +82,7 @@ class PairTables(NamedTuple):
 
 @cache
 def layout_of(n_levels: tuple[int, ...]) -> PairTables:
-    """The tables of columns with these numbers of levels."""
+    """Lay out the tables of columns with these numbers of levels."""
     levels, pairs = np.asarray(n_levels, dtype=np.intp), np.stack(np.tril_indices(len(n_levels), -1)[::-1])
     sizes = np.concatenate([levels, levels[pairs[0]] * levels[pairs[1]]])
     return PairTables(levels, pairs, sizes, np.cumsum(sizes) - sizes)
@@ -104,19 +104,19 @@ class AveragedTrees(Conjugate):
     @property
     @abstractmethod
     def layout(self) -> PairTables:
-        """The tables."""
+        """Return the tables of columns and pairs."""
 
     @abstractmethod
     def _gains(self, statistics: Any) -> Array:
-        """Log evidence of every table by itself: (n_classes, n_tables)."""
+        """Compute the log evidence of every table by itself: (n_classes, n_tables)."""
 
     @abstractmethod
     def _updated(self, statistics: Any) -> dict[str, Array]:
-        """The hyperparameters of the tables after these rows."""
+        """Return the hyperparameters of the tables after these rows."""
 
     @abstractmethod
     def _log_prob_of_tables(self, theta: Theta) -> Array:
-        """Log density of the parameters of every table: (..., n_classes, n_tables)."""
+        """Compute the log density of the parameters of every table: (..., n_classes, n_tables)."""
 
     @abstractmethod
     def _draw_along(self, trees: Array, classes: slice, rng: np.random.Generator) -> Theta:
@@ -124,17 +124,18 @@ class AveragedTrees(Conjugate):
 
     @abstractmethod
     def _mean_of_tables(self, edge: Array) -> Theta:
-        """Means of the parameters, those of pairs times the probabilities of their edges."""
+        """Return the means of the parameters, those of pairs times the probabilities of their edges."""
 
     @abstractmethod
     def table_densities(self) -> list[Evaluate]:
-        """The log predictive of every table by itself, of each class: from rows to (n_rows, n_tables)."""
+        """Return, for each class, the log predictive of every table by itself: from rows to (n_rows, n_tables)."""
 
     @abstractmethod
     def without(self, rows: Any, members: Membership) -> tuple[Array, Array]:
-        """What each row adds to the evidence of its class, and its log predictive without it, by tables.
+        """Compute what each row adds to the log evidence of its class, and its log predictive without it.
 
-        Both are (n_rows, n_tables); the first up to terms that a pair has as its two columns together.
+        Both are (n_rows, n_tables), of every table by itself; the first leaves out terms of a pair that are the
+        sum of those of its two columns.
         """
 
     @property
@@ -148,7 +149,7 @@ class AveragedTrees(Conjugate):
 
     @property
     def factor_dims(self) -> tuple[str, ...]:
-        """Dimensions of :meth:`log_increment`."""
+        """Return the dimensions of :meth:`log_increment`."""
         return () if self.is_common else ("class",)
 
     @final
@@ -190,7 +191,7 @@ class AveragedTrees(Conjugate):
 
     @final
     def mean(self) -> Theta:
-        """Edge probabilities, and means of parameters; those of pairs are zero where there is no edge."""
+        """Return edge probabilities, and means of parameters; those of pairs are zero where there is no edge."""
         edge = np.stack([edge_probabilities(graph)[*self.layout.pairs] for graph in self.graphs])
         return {"edge": edge[0] if self.is_common else edge, **self._mean_of_tables(edge)}
 
@@ -204,12 +205,12 @@ class AveragedTrees(Conjugate):
     @final
     @property
     def graphs(self) -> list[Elimination]:
-        """The elimination of the nodes of every tree."""
+        """Return the elimination of the nodes for every tree."""
         return [eliminate(weights) for weights in self.layout.square(np.atleast_2d(self.log_weights))]
 
     @final
     def _split_gains(self, statistics: Any) -> tuple[Array, Array]:
-        """Log evidence of the columns of each class, and what is added to the weights of each tree."""
+        """Return the log evidence of the columns of each class, and what it adds to the log weights of trees."""
         of_columns, of_pairs = self.layout.split(self._gains(statistics))
         return of_columns, of_pairs.sum(0) if self.is_common else of_pairs
 

@@ -43,16 +43,16 @@ class Beta(CellBelief):
 
     @staticmethod
     def natural(theta: Mapping[str, Any], lib: Any = np) -> tuple[Any, Any]:
-        """Logarithms of the factors that successes and failures are exponents of, in numpy or PyTensor."""
+        """Return the logs of the factors that have successes and failures as exponents, in numpy or PyTensor."""
         return lib.log(theta["probability"]), lib.log1p(-theta["probability"])
 
     @staticmethod
     def estimate(statistics: Successes) -> tuple[Array, Array]:
-        """Successes and trials, whose ratio maximises the likelihood where there are any trials."""
+        """Return successes and trials; their ratio maximises the likelihood where there are any trials."""
         return statistics.successes, statistics.successes + statistics.failures
 
     def log_association(self, statistics: Successes) -> Array:
-        """Log Bayes factor of the table of successes and failures of every feature: (n_features,)."""
+        """Compute the log Bayes factor of the table of successes and failures of every feature: (n_features,)."""
         concentration = np.stack([self.alpha, self.beta], axis=-1)
         counts = np.stack([statistics.successes, statistics.failures], axis=-1)
         n_classes, n_features = self.alpha.shape

@@ -75,17 +75,17 @@ class Bits(SingleRows):
 
 
 def _means(successes: Array, failures: Array) -> Array:
-    """The probabilities of success and failure: each by itself, for one less the other may round to zero."""
+    """Return the probabilities of success and failure, each by itself: one minus the other may round to zero."""
     return np.stack([successes, failures]) / (successes + failures)
 
 
 def bits_log_predictive(posterior: Any) -> LogDensity:
-    """The predictive of bits: that of the mean, in one product for all cells of a row."""
+    """Return the log predictive of bits: the likelihood at the mean, in one product for all cells of a row."""
     return _of_probabilities(_means(posterior.alpha, posterior.beta))
 
 
 def bits_average(posterior: Any, common: Any, log_odds: Array) -> LogDensity:
-    """The inclusion-averaged predictive of bits: a mixture of two Bernoulli distributions is one."""
+    """Return the inclusion-averaged predictive of bits: a mixture of two Bernoulli distributions is one again."""
     of_classes, of_all = (_means(belief.alpha, belief.beta) for belief in (posterior, common))
     return _of_probabilities(expit(log_odds) * of_classes + expit(-log_odds) * of_all)
 
@@ -93,11 +93,11 @@ def bits_average(posterior: Any, common: Any, log_odds: Array) -> LogDensity:
 def bits_leave_one_out(
     posterior: Any, statistics: Any, rows: Bits, members: Membership
 ) -> tuple[Array, Array] | None:
-    """Leave-one-out of bits whose rows have few different weights, in one product for all rows of a weight."""
+    """Leave out bits whose rows have few different weights, in one product for all rows of a weight."""
     yes, no = posterior.alpha, posterior.beta
 
     def without(weight: float) -> LogDensity:
-        """A failure less where the row failed, a success less where it succeeded."""
+        """Return the density with a failure less where the row failed, and a success less where it succeeded."""
         left = np.stack([counts_without(yes, weight), counts_without(no, weight)])
         with np.errstate(divide="ignore", invalid="ignore"):  # a class without rows has none to lose
             return _of_probabilities(np.concatenate([_means(yes, no), left / (yes + no - weight)], axis=1))
@@ -106,7 +106,7 @@ def bits_leave_one_out(
 
 
 def _of_probabilities(probability: Array) -> LogDensity:
-    """The density of bits with these probabilities of success and failure: (2, n_classes, n_features)."""
+    """Return the density of bits with these probabilities of success and failure: (2, n_classes, n_features)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         log_yes, log_no = np.log(probability)
     return Bits.log_likelihood((log_yes, log_no))

@@ -78,7 +78,7 @@ class DenseCells(SingleRows):
 
     @staticmethod
     def log_likelihood(log_factors: LogFactors) -> LogDensity:
-        """The density of rows under these factors, (..., n_classes, n_features) each."""
+        """Return the density of rows under these factors, (..., n_classes, n_features) each."""
 
         def log_mass(statistics: Any) -> Array:
             first, second, _ = statistics.values()
@@ -87,7 +87,7 @@ class DenseCells(SingleRows):
         return in_blocks(log_mass, lambda statistics: statistics.log_base.sum(1), log_factors[0].shape[:-1])
 
     def _counted(self, X: Array) -> Any:
-        """Statistics of some rows, with zeros where a cell is missing."""
+        """Count the cells of some rows, with zeros where a cell is missing."""
         cells, numbers = self.split(X)
         present = ~np.isnan(cells)
         if present.all():
@@ -117,14 +117,14 @@ class StoredCells(NamedTuple):
     zeros: Any
 
     def log_sum(self, of_cells: OfCells) -> Array:
-        """The sum of a function of cells over each row: (n_rows,)."""
+        """Sum a function of cells over each row: (n_rows,)."""
         of_zeros = of_cells(self.zeros, slice(None))
         change = of_cells(self.stored, self.X.indices) - of_zeros[self.X.indices]
         rows = np.repeat(np.arange(self.X.shape[0]), np.diff(self.X.indptr))
         return np.asarray(of_zeros.sum() + np.bincount(rows, change, minlength=self.X.shape[0]))
 
     def log_power(self, stored: Array, zero: Array, log_factor: Array) -> Array:
-        """Σ_d exponent · log factor of every row, with 0 · log 0 = 0: (..., n_rows, n_classes)."""
+        """Compute Σ_d exponent · log factor of every row, with 0 · log 0 = 0: (..., n_rows, n_classes)."""
         barred = np.isneginf(log_factor)
         out = self._linear(stored, zero, np.where(barred, 0.0, log_factor))
         if barred.any():  # what must not occur is counted, for infinities have no differences
@@ -132,7 +132,7 @@ class StoredCells(NamedTuple):
         return out
 
     def matrix(self, values: Array) -> csr_array:
-        """These values in place of those stored."""
+        """Return the sparse matrix of the rows, with these values in place of those stored."""
         return csr_array((values, self.X.indices, self.X.indptr), shape=self.X.shape)
 
     def _linear(self, stored: Array, zero: Array, weights: Array) -> Array:
@@ -178,7 +178,7 @@ class SparseCells(SingleRows):
 
     @staticmethod
     def log_likelihood(log_factors: LogFactors) -> LogDensity:
-        """The density of rows under these factors, (..., n_classes, n_features) each."""
+        """Return the density of rows under these factors, (..., n_classes, n_features) each."""
 
         def log_mass(cells: StoredCells) -> Array:
             exponents = zip(cells.stored.values(), cells.zeros.values(), log_factors, strict=False)
@@ -209,7 +209,7 @@ def _log_base(cells: StoredCells) -> Array:
 
 
 def sparse_log_predictive(posterior: Any) -> LogDensity:
-    """The predictive of sparse cells, at the cost of those that are stored."""
+    """Return the log predictive of sparse cells, at the cost of those that are stored."""
 
     def log_increment(k: int, cells: Any, columns: Any) -> Array:
         return np.asarray(posterior.at(k, columns).log_increment(cells))
@@ -218,7 +218,7 @@ def sparse_log_predictive(posterior: Any) -> LogDensity:
 
 
 def sparse_average(posterior: Any, common: Any, log_odds: Array) -> LogDensity:
-    """The inclusion-averaged predictive of sparse cells, at the cost of those that are stored."""
+    """Return the inclusion-averaged predictive of sparse cells, at the cost of those that are stored."""
     relevant, irrelevant = log_expit(log_odds), log_expit(-log_odds)
 
     def mixed(k: int, cells: Any, columns: Any) -> Array:
@@ -230,7 +230,7 @@ def sparse_average(posterior: Any, common: Any, log_odds: Array) -> LogDensity:
 
 
 def _by_class(of_cells: Callable[[int, Any, Any], Array], posterior: Any) -> LogDensity:
-    """The density of sparse rows from that of the cells of every class, up to their base measure."""
+    """Return the density of sparse rows from that of the cells of every class, up to their base measure."""
     n_classes = len(posterior.is_proper())
 
     def log_mass(cells: StoredCells) -> Array:
@@ -242,7 +242,7 @@ def _by_class(of_cells: Callable[[int, Any, Any], Array], posterior: Any) -> Log
 def sparse_leave_one_out(
     posterior: Any, statistics: Any, rows: SparseCells, members: Membership
 ) -> tuple[Array, Array] | None:
-    """Leave sparse rows out: zeros of rows of one class and one weight share one posterior."""
+    """Leave sparse rows out; the zeros of rows of one class and one weight share one posterior."""
     if members.few_weights is None:
         return None
 
@@ -262,5 +262,5 @@ def sparse_leave_one_out(
 
 
 def dense_blocks(X: Any) -> Iterator[slice]:
-    """Blocks of rows small enough for dense temporaries of several times their size."""
+    """Divide the rows into blocks small enough for dense temporaries of several times their size."""
     return ranges.row_blocks(X.shape[0], X.shape[1], 2 * ranges.BLOCK_CELLS)

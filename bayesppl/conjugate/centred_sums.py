@@ -47,7 +47,7 @@ class CentredSums:
 
     @classmethod
     def of_moments(cls, count: Array, mean: Array, scatter: Array, rounding: float) -> CentredSums:
-        """The sums that rounded moments stand for, each off by ``rounding`` times its magnitude at most."""
+        """Make the sums that rounded moments stand for, each off by ``rounding`` times its magnitude at most."""
         zero = Pairs.of(np.zeros_like(mean))
         sums = cls(mean, Pairs.of(count), zero, Pairs.of(scatter))._doubtful(rounding)
         of_means = 2.0**-52 * np.abs(mean) * sums._count_of_features.high
@@ -73,16 +73,16 @@ class CentredSums:
 
     @property
     def is_matrix(self) -> bool:
-        """Whether there are products of features."""
+        """Whether the second sums hold products of features."""
         return self.count.high.ndim == 1
 
     @property
     def is_tied(self) -> bool:
-        """Whether squares are summed over classes."""
+        """Whether the second sums are summed over classes."""
         return self.second.high.ndim == (2 if self.is_matrix else 1)
 
     def about(self, pivot: Array) -> CentredSums:
-        """The same sums about another pivot."""
+        """Return the same sums about another pivot."""
         if np.array_equal(pivot, self.pivot):
             return self
         step, lost = two_sum(self.pivot, -pivot)
@@ -111,14 +111,14 @@ class CentredSums:
         return scaled if factor == 1 else scaled._doubtful(2.0**-52)
 
     def with_classes(self, n_classes: int, codes: Array) -> CentredSums:
-        """The same sums among more classes; those that are new are empty."""
+        """Return the same sums among more classes; those that are new are empty."""
         move = partial(under_codes, n_classes=n_classes, codes=codes)
         second = self.second if self.is_tied else self.second.each(move)
         return CentredSums(move(self.pivot), self.count.each(move), self.first.each(move), second)
 
     @cached_property
     def moments(self) -> tuple[Array, Array, Array]:
-        """Count, mean and scatter about the mean; zero where rounding is all that is left of them.
+        """Compute count, mean and scatter about the mean; zero where nothing but rounding is left.
 
         Raises
         ------
@@ -141,12 +141,12 @@ class CentredSums:
 
     @cached_property
     def shift(self) -> Pairs:
-        """How far the means are from the pivots; by its error these may be off, apart from being rounded."""
+        """Compute how far the means are from the pivots; its error is that of means before they are rounded."""
         return self.first.over(self._count_of_features)
 
     @property
     def relative_error(self) -> float:
-        """Bound on the errors of counts, means and squares; the last two relative to the spread of their column.
+        """Bound the errors of counts, means and squares; the last two relative to the spread of their column.
 
         The spread is that of all classes together. Constant columns have none, and do not count.
         """
@@ -165,7 +165,7 @@ class CentredSums:
 
     @cached_property
     def _scatter(self) -> Pairs:
-        """Sums of squares and products about the means."""
+        """Compute the sums of squares and products about the means."""
         between = self._product(self.shift, self.first)
         return self.second - (between.sum() if self.is_tied else between)
 
@@ -182,13 +182,13 @@ class CentredSums:
         return one.each(lambda part: part[..., :, None]) * other.each(lambda part: part[..., None, :])
 
     def _about_common(self, other: CentredSums) -> tuple[CentredSums, CentredSums]:
-        """Both about the pivots of the first; about those of the second where the first has no rows."""
+        """Move both to the pivots of the first, or to those of the second where the first has no rows."""
         pivot = np.where(self._count_of_features.high > 0, self.pivot, other.pivot)
         pivot = np.where(other._count_of_features.high > 0, pivot, self.pivot)
         return self.about(pivot), other.about(pivot)
 
     def _near_the_mean(self) -> CentredSums:
-        """About the mean where the data have left the pivot far behind, which would cost digits."""
+        """Move the pivot to the mean where it lies so far away that digits would be lost."""
         count, mean, scatter = self.moments
         squares = np.linalg.diagonal(scatter) if self.is_matrix else scatter
         square = (mean - self.pivot) ** 2
@@ -196,7 +196,7 @@ class CentredSums:
         return self.about(np.where(far & (squares > 0), mean, self.pivot)) if far.any() else self
 
     def _without_empty_classes(self) -> CentredSums:
-        """Exact zeros where no weight is left.
+        """Put exact zeros where no weight is left.
 
         Raises
         ------
@@ -217,7 +217,7 @@ class CentredSums:
         )
 
     def _doubtful(self, rounding: float) -> CentredSums:
-        """The same sums, off by ``rounding`` times their magnitudes at most."""
+        """Return the same sums with larger errors: by ``rounding`` times their magnitudes."""
         squares = np.abs(np.linalg.diagonal(self.second.high) if self.is_matrix else self.second.high)
         count = self._count_of_features.high
         sizes = np.sqrt(squares)
@@ -231,7 +231,7 @@ class CentredSums:
 
 
 def _first_values(weight: Array, values: Array, codes: Array, n_classes: int) -> Array:
-    """The first value that counts of every class and column; zero where there is none."""
+    """Find the first present value of every class and column; zero where there is none."""
     pivot = np.zeros((n_classes, values.shape[1]))
     present = np.broadcast_to(weight[:, None] if weight.ndim == 1 else weight, values.shape) > 0
     rows, columns = (found[::-1] for found in np.nonzero(present))  # backwards, so that the first one stays

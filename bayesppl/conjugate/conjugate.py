@@ -40,17 +40,17 @@ class Conjugate(ABC):
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of the parameters, the keys of every ``Theta`` of this belief."""
+        """The names of the parameters, the keys of every ``Theta`` of this belief."""
         return (self.parameter,)
 
     @property
     def shared_by_classes(self) -> tuple[str, ...]:
-        """Hyperparameters without an axis of classes."""
+        """The hyperparameters without an axis of classes."""
         return ()
 
     @property
     def tunable(self) -> dict[str, tuple[float, float]]:
-        """Hyperparameters that can be rescaled, each with bounds on the logarithm of its factor."""
+        """The hyperparameters that can be rescaled, each with bounds on the logarithm of its factor."""
         return dict.fromkeys(self.scalable, FREELY)
 
     def rescaled(self, factors: Mapping[str, float]) -> Self:
@@ -59,7 +59,7 @@ class Conjugate(ABC):
         return replace_unchecked(self, **scaled)
 
     def select_classes(self, classes: Array) -> Self:
-        """The belief about the parameters of each of ``classes`` by itself, side by side along the class axis.
+        """Return the beliefs about the parameters of each of ``classes`` by itself, side by side along that axis.
 
         A class may occur several times; what the classes share becomes a copy for each.
         """
@@ -79,15 +79,15 @@ class Conjugate(ABC):
 
     @abstractmethod
     def log_increment(self, statistics: Any) -> Array:
-        """What ``update`` adds to ``log_normalizer``, without the cancellation of a difference."""
+        """Compute what ``update`` adds to ``log_normalizer``, without the cancellation of a difference."""
 
     @abstractmethod
     def log_prob(self, theta: Theta) -> Array:
-        """Log density of all parameters together; a leading draw axis is kept."""
+        """Compute the log density of all parameters together; a leading draw axis is kept."""
 
     @abstractmethod
     def draw(self, size: int, rng: np.random.Generator) -> Theta:
-        """Independent draws; every array has a leading axis of length ``size``."""
+        """Draw independently; every array has a leading axis of length ``size``."""
 
     @abstractmethod
     def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
@@ -117,10 +117,10 @@ class Conjugate(ABC):
 
     @abstractmethod
     def mean(self) -> Theta:
-        """Posterior mean; raises :class:`~bayesppl.errors.UndefinedEstimateError` where it is infinite."""
+        """Return the mean; raise :class:`~bayesppl.errors.UndefinedEstimateError` where it is infinite."""
 
     def mode(self) -> Theta:
-        """Joint mode (MAP), which is the mean unless the density is skewed.
+        """Return the joint mode (MAP), which is the mean unless the density is skewed.
 
         Raises :class:`~bayesppl.errors.UndefinedEstimateError` where none exists.
         """
@@ -150,12 +150,12 @@ class CellBelief(Conjugate):
 
     @final
     def at(self, k: int, columns: Any) -> Self:
-        """The belief of one class about these columns."""
+        """Return the belief about these columns of one class."""
         return replace_unchecked(self, **{name: values[k, columns] for name, values in vars(self).items()})
 
 
 def replace_unchecked[B](belief: B, **changes: Any) -> B:
-    """A belief that follows from another by arithmetic.
+    """Replace hyperparameters without checking them, where a belief follows from another by arithmetic.
 
     Constructors check what users declare. An improper prior, or a belief some rows of which were taken back, may
     hold hyperparameters that no declared prior can have.

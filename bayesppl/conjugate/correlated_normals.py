@@ -34,7 +34,7 @@ from bayesppl.kernels.products import row_products
 
 
 def log_predictive(posterior: NormalInverseWishart) -> LogDensity:
-    """log p(x | y = k, data) of rows, cells of which may be missing."""
+    """Return log p(x | y = k, data) as a function of rows, whose cells may be missing."""
     n_classes, n_features = posterior.location.shape
     dof = np.broadcast_to(posterior.nu - n_features + 1, n_classes)
     inflation = (posterior.kappa + 1) / posterior.kappa
@@ -51,7 +51,7 @@ def log_predictive(posterior: NormalInverseWishart) -> LogDensity:
 
 
 def log_normal_predictive(posterior: NormalMeanVectors) -> LogDensity:
-    """log p(x | y = k, data) where covariances are known: normal, of that and the mean's covariance."""
+    """Return log p(x | y = k, data) where covariances are known: normal, of that plus the mean's covariance."""
     covariance = posterior.covariance + np.linalg.inv(posterior.precision)
     return log_density_of_vectors(posterior.location, covariance, False).of(lambda rows: rows.X)
 
@@ -96,7 +96,7 @@ def log_density_of_vectors(mean: Array, covariance: Array, tied: bool) -> LogDen
 def leave_one_out(
     posterior: NormalInverseWishart, statistics: Moments, rows: NumberRows, members: Membership
 ) -> tuple[Array, Array]:
-    """See :func:`bayesppl.conjugate.pair_forms.leave_one_out`."""
+    """Leave rows out; see :func:`bayesppl.conjugate.pair_forms.leave_one_out`."""
     X = rows.X
     n_classes, n_features = posterior.location.shape
     whitener, log_det = whitener_of(of_columns(posterior.psi, np.arange(n_features), posterior.is_tied))
@@ -155,13 +155,13 @@ def taken_out(squares: Array, kappa: Array, members: Membership) -> tuple[Array,
 
 
 def without_own(own: Array, ratio: Array, factor: Array) -> tuple[Array, Array, Array]:
-    """See :func:`taken_out`: from squared distances of rows to their classes, κ / (κ − w), and w times that."""
+    """Compute what :func:`taken_out` returns from the rows' own squares, κ / (κ − w), and w times that."""
     lost = factor * own
     return np.log1p(-lost), factor / (1 - lost), ratio**2 * own / (1 - lost)
 
 
 def moved_squares(squares: Array, apart: Array, factor: Array, members: Membership) -> Array:
-    """Squared distances to classes that share Ψ, (n_rows, n_classes), once the row is taken out of it.
+    """Compute squared distances to classes that share Ψ, (n_rows, n_classes), once the row is taken out of it.
 
     Parameters
     ----------
@@ -182,13 +182,13 @@ def moved_squares(squares: Array, apart: Array, factor: Array, members: Membersh
 
 
 def of_columns(matrix: Array, at: Array, tied: bool) -> Array:
-    """Some columns of covariances, with an axis of classes."""
+    """Select some columns of covariances, and add an axis of classes where they are tied."""
     chosen = matrix[..., at[:, None], at]
     return chosen[..., None, :, :] if tied else chosen
 
 
 def t_terms(dof: Any, dimension: Any, log_det: Any, inflation: Any) -> tuple[Array, Array]:
-    """Constant c and exponent e of the log density c + e log(1 + uᵀΨ⁻¹u / inflation) of a multivariate t.
+    """Compute c and e of the log density c + e log(1 + uᵀΨ⁻¹u / inflation) of a multivariate t.
 
     Its scale matrix is Ψ · inflation / dof, and ``log_det`` is log |Ψ|.
     """
@@ -197,7 +197,7 @@ def t_terms(dof: Any, dimension: Any, log_det: Any, inflation: Any) -> tuple[Arr
 
 
 def log_t_density(squares: Array, constant: Array, exponent: Array, inflation: Array) -> Array:
-    """Log density of a multivariate t, by the terms of :func:`t_terms`; overwrites ``squares``, uᵀΨ⁻¹u."""
+    """Compute a multivariate t's log density by the terms of :func:`t_terms`; overwrite ``squares``, uᵀΨ⁻¹u."""
     squares /= inflation
     np.log1p(squares, out=squares)
     squares *= exponent
@@ -279,7 +279,7 @@ def _products(location: Array, whitener: Array, centre: Array, X: Array, squares
 
 
 def whitener_of(matrix: Array) -> tuple[Array, Array]:
-    """The inverse Cholesky factor of every matrix, and its log determinant."""
+    """Compute the inverse Cholesky factor of every matrix, and the log determinant of the matrix."""
     root = np.linalg.cholesky(matrix)
     inverse = np.empty_like(root)
     for place in np.ndindex(root.shape[:-2] if root.size else (0,)):  # LAPACK complains of empty ones
@@ -289,7 +289,7 @@ def whitener_of(matrix: Array) -> tuple[Array, Array]:
 
 
 def distances_to(location: Array, whitener: Array) -> Evaluate:
-    """Squared Mahalanobis distances of rows: (..., n_rows, n_classes)."""
+    """Return the squared Mahalanobis distances, (..., n_rows, n_classes), as a function of rows."""
 
     def make(draw: tuple[int, ...]) -> Callable[[Array, Array], None]:
         return squared_distances(location[draw], whitener[draw])
@@ -306,7 +306,7 @@ def distances_to(location: Array, whitener: Array) -> Evaluate:
 
 
 def without_common_square(location: Array, matrix: Array) -> Evaluate | None:
-    """Log densities of normals with a common covariance, without the square of x that they share.
+    """Return log densities of normals with a common covariance, without the square of x that they share.
 
     None where a class lies so far from the others that the linear form would lose digits to the square.
     """

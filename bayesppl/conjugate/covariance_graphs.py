@@ -45,12 +45,12 @@ class Spread(NamedTuple):
 
     @property
     def covariance(self) -> Any:
-        """The covariances, by elementwise products."""
+        """Compute the covariances by elementwise products."""
         return (self.root[..., :, None, :] * self.root[..., None, :, :]).sum(-1)
 
 
 def by_covariance(covariance: Array) -> Spread:
-    """Covariances that are known."""
+    """Make the spread of covariances that are known."""
     import pytensor.tensor as pt
 
     root = np.linalg.cholesky(covariance)
@@ -63,7 +63,7 @@ def by_covariance(covariance: Array) -> Spread:
 
 
 def by_partials(sd: Any, partials: Any) -> Spread:
-    """Covariances given by standard deviations, and partial correlations below the diagonal of empty matrices."""
+    """Make the spread from standard deviations, and partial correlations below the diagonal of empty matrices."""
     import pytensor.tensor as pt
 
     left = log_left(partials)
@@ -82,8 +82,7 @@ def by_partials(sd: Any, partials: Any) -> Spread:
 
 
 def by_bartlett(psi: Array, factor: Any, chi_square: Any) -> Spread:
-    """Covariances given by the Bartlett factors A of their inverses, (..., row, column, 1), and squares of
-    A_ii."""
+    """Make the spread from the Bartlett factors A of inverse covariances, (..., row, column, 1), and the A_ii²."""
     import pytensor.tensor as pt
 
     lower = np.linalg.cholesky(psi)
@@ -133,13 +132,13 @@ def observe(variables: Mapping[str, Any], statistics: Moments, n_predictors: int
 
 
 def scatter_root(scatter: Array) -> Array:
-    """Matrices R with R Rᵀ the scatter, which may be singular."""
+    """Compute matrices R such that R Rᵀ is the scatter, which may be singular."""
     values, vectors = np.linalg.eigh(scatter)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])
 
 
 def whitened(matrix: Any, columns: Any) -> tuple[Any, Any]:
-    """log |A| of positive definite matrices A = L Lᵀ, and L⁻¹v for all columns v.
+    """Compute log |A| of positive definite matrices A = L Lᵀ, and L⁻¹v for all columns v.
 
     Parameters
     ----------
@@ -161,17 +160,17 @@ def whitened(matrix: Any, columns: Any) -> tuple[Any, Any]:
 
 
 def columns_of(vectors: Any, tied: bool) -> Any:
-    """One vector per class as columns of a matrix per covariance."""
+    """Write one vector per class as columns of a matrix per covariance."""
     return vectors.T if tied else vectors[:, :, None]
 
 
 def times_transposed(factor: Any, columns: Any) -> Any:
-    """Aᵀ v for all columns v, by elementwise products."""
+    """Compute Aᵀ v for all columns v, by elementwise products."""
     return (factor * columns[..., :, None, :]).sum(-3)
 
 
 def below_diagonal(values: Any, n_features: int) -> Any:
-    """Values below the diagonal of otherwise empty matrices, by one gather."""
+    """Put values below the diagonal of otherwise empty matrices, by one gather."""
     import pytensor.tensor as pt
 
     place = np.zeros((n_features, n_features), dtype=int)
@@ -182,14 +181,14 @@ def below_diagonal(values: Any, n_features: int) -> Any:
 
 
 def log_left(partials: Any) -> Any:
-    """log of the share of its standard deviation that regression on one more feature leaves to each feature."""
+    """Compute the log share of its standard deviation that regressing on one more feature leaves to each one."""
     import pytensor.tensor as pt
 
     return 0.5 * pt.log1p(-(partials**2))
 
 
 def log_lengths(left: Any) -> Any:
-    """log of what the columns before leave of each row of unit length."""
+    """Compute the log length that the columns before leave of each row of unit length."""
     import pytensor.tensor as pt
 
     return pt.cumsum(left, axis=-1) - left
@@ -253,7 +252,7 @@ def _declare_factor(prior: Any, dims: Dims, prefix: str) -> tuple[Any, Spread]:
 
 
 def _assemble(chi_square: Any, lower: Any, n_features: int) -> Any:
-    """The triangular factor (..., row, column, 1).
+    """Make the triangular factor (..., row, column, 1).
 
     By one gather, for what is joined would have to be split for the gradient, and with the last axis in place, for
     what is reshaped after a gather cannot be fused with it. Both would cost seconds of compilation.

@@ -90,7 +90,7 @@ def declare(declaration: Any, name: str, dims: tuple[str, ...], space: Space, *,
 
 
 def _created(declaration: Any, name: str, dims: tuple[str, ...], model: Any) -> Any:
-    """Call a function of name and dims, and refuse names that are taken."""
+    """Call a function of name and dims, refusing names that are taken."""
     before = set(model.named_vars)
     advice = f"Derive the names of hyperparameters from {name!r}, as in f'{{name}}_scale'"
     try:

@@ -29,7 +29,7 @@ Dims = Mapping[str, tuple[str, ...]]
 
 
 def named(dims: Dims, prefix: str, parameter: str) -> dict[str, Any]:
-    """Name and dims of a parameter, as keyword arguments of a PyMC distribution."""
+    """Return name and dims of a parameter as keyword arguments of a PyMC distribution."""
     return {"name": prefix + parameter, "dims": dims[prefix + parameter]}
 
 
@@ -77,7 +77,7 @@ def is_prior_of_extras(value: Any) -> bool:
 
 
 def as_function(declaration: Any, *, shared: bool) -> Any:
-    """A prior of PreliZ or pymc-extras as a function that creates its variable; others as they are.
+    """Return a prior of PreliZ or pymc-extras as a function that creates its variable; others as they are.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def is_graph(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Written:
-    """What a file keeps of a declared prior: its words. It names the prior, and declares none.
+    """The words of a declared prior, all that a file keeps of it: they name the prior, and declare none.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class Written:
 
 
 def in_words(declaration: Any) -> str:
-    """A declared prior as PyMC prints it; a function is given by its name."""
+    """Return a declared prior as PyMC prints it, and a function by its name."""
     if isinstance(declaration, Written):
         return declaration.words
     if callable(declaration):
@@ -148,11 +148,11 @@ class Declared(ABC):
     @property
     @abstractmethod
     def declarations(self) -> Mapping[str, Any]:
-        """Declared parameters, and their priors."""
+        """Return the declared parameters and their priors."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The parameters of the family: those that are declared, where it has no others."""
+        """Return the names of the family's parameters: by default those that are declared."""
         return tuple(self.declarations)
 
     @abstractmethod
@@ -161,10 +161,10 @@ class Declared(ABC):
 
     @abstractmethod
     def log_volume(self, model: Any, prefix: str) -> Any:
-        """log |∂ family's parameters / ∂ declared parameters|, up to a constant, as a graph."""
+        """Return log |∂ family's parameters / ∂ declared parameters|, up to a constant, as a graph."""
 
     def is_proper(self) -> Array:
-        """A declared prior is checked for being proper where it is declared."""
+        """Return true: a declared prior is checked for being proper where it is declared."""
         return np.asarray(True)
 
     def _refuse(self, *_: Any) -> NoReturn:

@@ -58,7 +58,7 @@ class Dirichlet(Conjugate):
 
     @property
     def factor_dims(self) -> tuple[str, ...]:
-        """Dimensions of :meth:`log_normalizer`: simplices that lie side by side belong to features."""
+        """The dimensions of :meth:`log_normalizer`: simplices that lie side by side belong to features."""
         return ("class", "feature") if self.sizes else ("class",)
 
     @staticmethod
@@ -71,7 +71,7 @@ class Dirichlet(Conjugate):
         pm.Potential(name, log_density + statistics.log_base.sum())
 
     def log_association(self, statistics: Counts) -> Array:
-        """Log Bayes factor of the table of classes and outcomes of every simplex: (n_simplices,), or () of one."""
+        """Compute the log Bayes factor of classes and outcomes of every simplex: (n_simplices,), or () of one."""
         found = log_association(self.concentration, statistics.counts, self._starts)
         return np.asarray(found if self.sizes else found[0])
 
@@ -131,7 +131,7 @@ class Dirichlet(Conjugate):
         return {self.parameter: variable}
 
     def mle(self, statistics: Counts) -> Theta:
-        """Observed frequencies; raises UndefinedEstimateError where nothing was counted."""
+        """Return observed frequencies; raise UndefinedEstimateError where nothing was counted."""
         total = self._spread(self._sum(statistics.counts))
         require_defined(
             total <= 0,
@@ -142,12 +142,12 @@ class Dirichlet(Conjugate):
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Numbers of outcomes of the simplices that lie side by side."""
+        """The numbers of outcomes of the simplices that lie side by side."""
         return self.sizes or (self.concentration.shape[-1],)
 
     @property
     def totals(self) -> Array:
-        """Total concentration of each simplex: (..., n_simplices)."""
+        """The total concentration of each simplex: (..., n_simplices)."""
         return self._sum(self.concentration)
 
     @property
@@ -175,7 +175,7 @@ class Fixed(Conjugate):
         return np.asarray(0.0)
 
     def log_increment(self, statistics: Counts) -> Array:
-        """The log likelihood itself: nothing is integrated out."""
+        """Return the log likelihood itself: nothing is integrated out."""
         return np.asarray(xlogy(statistics.counts, self.value).sum())
 
     def log_prob(self, theta: Theta) -> Array:
@@ -188,13 +188,13 @@ class Fixed(Conjugate):
         return {self.parameter: self.value}
 
     def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
-        """The value is data of the current ``pm.Model``."""
+        """Declare the value as data of the current ``pm.Model``."""
         import pymc as pm
 
         return {self.parameter: pm.Data(**named(dims, prefix, self.parameter), value=self.value)}
 
     def mle(self, statistics: Counts) -> Theta:
-        """The value, whatever was counted."""
+        """Return the value, whatever was counted."""
         return self.mean()
 
 

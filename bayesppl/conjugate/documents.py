@@ -80,7 +80,7 @@ def sparse_multinomial(
 
 
 def _origins(totals: Array, concentration: float, rng: np.random.Generator) -> Array:
-    """The place of the first of the words that each word repeats, its own where it is new: (n_words,)."""
+    """Find the first of the words that each word repeats, itself where it is new: (n_words,) places."""
     places = np.arange(totals.sum())
     before = places - np.repeat(totals.cumsum() - totals, totals)
     is_new = rng.random(len(places)) * (concentration + before) >= before

@@ -42,7 +42,7 @@ class Gamma(CellBelief):
 
     @classmethod
     def overall(cls, statistics: Events) -> Gamma:
-        """The default prior of rates: one event, seen over the exposure that one event takes over all rows.
+        """Make the default prior of rates: one event, seen over the exposure that one event takes over all rows.
 
         Its mean is the overall rate of each column, all classes together, and it is worth a single event. Since
         the exposure is counted in the units of the data, changing them changes no class probability, as it would
@@ -54,12 +54,12 @@ class Gamma(CellBelief):
 
     @staticmethod
     def natural(theta: Mapping[str, Any], lib: Any = np) -> tuple[Any, Any]:
-        """Logarithms of the factors that events and exposure are exponents of, in numpy or PyTensor."""
+        """Return the logs of the factors that have events and exposure as exponents, in numpy or PyTensor."""
         return lib.log(theta["rate"]), -theta["rate"]
 
     @staticmethod
     def estimate(statistics: Events) -> tuple[Array, Array]:
-        """Events and exposure, whose ratio maximises the likelihood where there is any exposure."""
+        """Return events and exposure; their ratio maximises the likelihood where there is any exposure."""
         return statistics.events, statistics.exposure
 
     def update(self, statistics: Events) -> Self:

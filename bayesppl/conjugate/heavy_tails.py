@@ -77,7 +77,7 @@ def log_density(mean: Array, covariance: Array, tied: bool, dof: float) -> LogDe
 
 
 def expected_weights(mean: Array, covariance: Array, tied: bool, dof: float, X: Array) -> tuple[Array, Array]:
-    """Shape and expectation of the weights of rows, given the cells that are there: (n_rows, n_classes) each."""
+    """Compute shape and mean of the weights of rows, given the cells that are there: (n_rows, n_classes) each."""
 
     def squares(at: Array) -> Evaluate:
         return distances_to(mean[:, at], whitener_of(of_columns(covariance, at, tied))[0])
@@ -87,7 +87,7 @@ def expected_weights(mean: Array, covariance: Array, tied: bool, dof: float, X: 
 
 
 def log_predictive(posterior: NormalInverseWishart) -> LogDensity:
-    """log p(x | y = k, data) of rows, averaged over the weight that each can have, by the trapezoidal rule."""
+    """Return log p(x | y = k, data), averaged over the weight that each row can have by the trapezoidal rule."""
     n_classes, n_features = posterior.location.shape
     left = np.broadcast_to(posterior.nu - n_features + 1, n_classes)
 

@@ -80,7 +80,7 @@ def log_predictive(posterior: NormalInverseGamma) -> LogDensity:
 
 
 def log_normal_predictive(posterior: NormalMeans) -> LogDensity:
-    """Return log p(x | y = k, data) where variances are known: normal, of that and the mean's variance."""
+    """Return log p(x | y = k, data) where variances are known: normal, of that plus the mean's variance."""
     variance = posterior.variance + 1 / posterior.precision
     constant, scale = -0.5 * (LOG_2PI + np.log(variance)), np.sqrt(variance)
 
@@ -115,7 +115,7 @@ def inclusion_averaged(posterior: NormalInverseGamma, common: NormalInverseGamma
 def leave_one_out(
     posterior: NormalInverseGamma, statistics: Any, rows: NumberRows, members: Membership
 ) -> tuple[Array, Array] | None:
-    """See :func:`bayesppl.conjugate.pair_forms.leave_one_out`; None where the generic formula serves."""
+    """Leave rows out; see :func:`bayesppl.conjugate.pair_forms.leave_one_out`. None where its formula serves."""
     present = observed_mask(rows.X)
     if members.few_weights is not None and (present is None or not posterior.shared):
         fitted = log_predictive(posterior)(rows)
@@ -179,7 +179,7 @@ def _log_t_of_cells(posterior: NormalInverseGamma) -> list[Callable[[Array], Arr
 
 
 def _all_classes_without(posterior: NormalInverseGamma, rows: NumberRows, members: Membership) -> Array:
-    """A row taken out changes the shared variances, hence the predictive of every class."""
+    """Predict rows without themselves by every class: a row changes the variances that the classes share."""
     out = np.empty((len(rows), len(posterior.kappa)))
     for block, statistics in rows.blocks():
         remaining = forget(posterior, statistics, members[block])
@@ -191,7 +191,7 @@ def _all_classes_without(posterior: NormalInverseGamma, rows: NumberRows, member
 def _cells_without(
     posterior: NormalInverseGamma, remaining: NormalInverseGamma, statistics: Any, codes: Array
 ) -> Iterator[Array]:
-    """Predict cells by each class in order, their own one without the row: (n_rows, n_features)."""
+    """Yield the log predictive of cells under each class, their own one without the row: (n_rows, n_features)."""
     for k in range(len(posterior.kappa)):
         own = (codes == k)[:, None]
         location = np.where(own, remaining.location, posterior.location[k])
@@ -212,7 +212,7 @@ def sparse_averaged(posterior: SparseMeans, common: SparseMeans, log_odds: Array
 def leave_one_out_sparse(
     posterior: SparseMeans, statistics: Any, rows: NumberRows, members: Membership
 ) -> tuple[Array, Array]:
-    """See :func:`bayesppl.conjugate.pair_forms.leave_one_out`."""
+    """Leave rows out; see :func:`bayesppl.conjugate.pair_forms.leave_one_out`."""
     out = np.empty((len(rows), len(posterior.inner.kappa)))
     for block, row in rows.blocks():
         remaining = forget(posterior, row, members[block])

@@ -26,13 +26,13 @@ class Joint(Conjugate):
         return tuple(self.prefixes[name] + key for name, part in self.parts.items() for key in part.parameters)
 
     def leaves(self, prefix: str = "") -> Iterator[tuple[str, Any]]:
-        """The parts that are not joint themselves, with the prefix of their parameters."""
+        """Yield the parts that are not joint themselves, with the prefix of their parameters."""
         for name, part in self.parts.items():
             inner = prefix + self.prefixes[name]
             yield from part.leaves(inner) if isinstance(part, Joint) else [(inner, part)]
 
     def select(self, name: str, theta: Theta) -> Theta:
-        """The parameters of one part, under its own names."""
+        """Select the parameters of one part, under its own names."""
         return {key: theta[self.prefixes[name] + key] for key in self.parts[name].parameters}
 
     def update(self, statistics: JointStatistics) -> Self:
@@ -73,7 +73,7 @@ class Joint(Conjugate):
         return self._collect({name: part.draw(size, rng) for name, part in self.parts.items()})
 
     def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:
-        """The variables of every part, under the name of the part."""
+        """Declare every part; return its variables under the name of the part."""
         return {name: part.declare(dims, prefix + self.prefixes[name]) for name, part in self.parts.items()}
 
     def mean(self) -> Theta:

@@ -39,19 +39,19 @@ class LogDensity:
         self.kernel = evaluate if kernel is None else kernel
 
     def __call__(self, X: Any) -> Array:
-        """log p(x | y = k) of encoded rows: (..., n_rows, n_classes)."""
+        """Evaluate log p(x | y = k) of encoded rows: (..., n_rows, n_classes)."""
         return self.evaluate(X)
 
     def map(self, change: Callable[[Evaluate], Evaluate]) -> LogDensity:
-        """The density that follows when a change is made to the whole density and to its kernel alike."""
+        """Make the same change to the whole density and to its kernel."""
         return LogDensity(change(self.evaluate), change(self.kernel))
 
     def of(self, rows: Callable[[Any], Any]) -> LogDensity:
-        """The density of whatever ``rows`` turns into encoded rows."""
+        """Return the density as a function of whatever ``rows`` turns into encoded rows."""
         return LogDensity(lambda X: self.evaluate(rows(X)), lambda X: self.kernel(rows(X)))
 
     def plus(self, term: Array) -> LogDensity:
-        """The density times a factor that does not depend on the rows, by its logarithm: (..., 1, n_classes)."""
+        """Multiply by a factor that does not depend on the rows, given by its logarithm: (..., 1, n_classes)."""
 
         def with_term(evaluate: Evaluate) -> Evaluate:
             def log_density(X: Any) -> Array:
@@ -65,7 +65,7 @@ class LogDensity:
 
 
 def on_first_use(make: Callable[[], Evaluate]) -> Evaluate:
-    """A function of rows that is made when rows come: of a density and its kernel, often one is used only."""
+    """Make a function of rows when the first rows come: often only one of a density and its kernel is used."""
     made = cache(make)
     return lambda X: made()(X)
 
@@ -91,7 +91,7 @@ def over_alternatives(evaluate: Evaluate) -> Evaluate:
 def mixture(
     log_predictive: Callable[[Any], LogDensity], posterior: Any, common: Any, log_odds: Array
 ) -> LogDensity:
-    """The predictive averaged over whether the rows depend on the class, which they do with these odds."""
+    """Average the predictive over whether the rows depend on the class, with these log odds that they do."""
     of_class, of_all = log_predictive(posterior), log_predictive(common)
     relevant, irrelevant = log_expit(log_odds), log_expit(-log_odds)
     return LogDensity(lambda rows: np.logaddexp(relevant + of_class(rows), irrelevant + of_all(rows)))

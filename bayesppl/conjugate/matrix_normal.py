@@ -100,7 +100,7 @@ class MatrixNormalInverseWishart(Conjugate):
 
     @property
     def factor_dims(self) -> tuple[str, ...]:
-        """Dimensions over which the belief splits into independent factors."""
+        """The dimensions over which the belief splits into independent factors."""
         return () if self.is_tied else ("class",)
 
     def sized(self, shape: tuple[int, int], n_predictors: int, tied: bool) -> MatrixNormalInverseWishart:
@@ -118,7 +118,7 @@ class MatrixNormalInverseWishart(Conjugate):
 
     @property
     def numbers(self) -> NormalInverseWishart:
-        """What is believed about the numbers where the predictors are c."""
+        """Return the belief about the numbers where the predictors are c."""
         return replace_unchecked(
             NormalInverseWishart(), location=self.location, kappa=self.kappa, nu=self.nu, psi=self.psi
         )
@@ -135,7 +135,7 @@ class MatrixNormalInverseWishart(Conjugate):
         )
 
     def update(self, statistics: Moments) -> Self:
-        """Of rows of predictors and numbers side by side."""
+        """Return the belief after rows of predictors and numbers side by side."""
         n_predictors, joint = self.centre.shape[1], self.joint.update(statistics)
         precision, cross = (
             joint.psi[..., :n_predictors, :n_predictors],
@@ -160,7 +160,7 @@ class MatrixNormalInverseWishart(Conjugate):
 
     @property
     def tunable(self) -> dict[str, tuple[float, float]]:
-        """Those of :class:`NormalInverseWishart`, and ``precision``."""
+        """The hyperparameters that can be rescaled: those of :class:`NormalInverseWishart`, and ``precision``."""
         return {**self.numbers.tunable, "precision": FREELY}
 
     def rescaled(self, factors: Mapping[str, float]) -> Self:
@@ -214,17 +214,17 @@ class MatrixNormalInverseWishart(Conjugate):
         return self._theta(**per_covariance.mode())
 
     def spread(self, whitened: Array, root: Array) -> Array:
-        """Effects from independent standard normals, where ``root`` is that of the covariance."""
+        """Make effects from independent standard normals, with the root of the covariance."""
         inverse = np.linalg.inv(np.linalg.cholesky(self.precision))
         return np.asarray(self.effect + np.swapaxes(inverse, -1, -2) @ whitened @ np.swapaxes(root, -1, -2))
 
     def _theta(self, mean: Array, effect: Array | None = None, covariance: Array | None = None) -> Theta:
-        """Parameters, from the mean where the predictors are c."""
+        """Return the parameters, given the mean where the predictors are c."""
         effect = self.effect if effect is None else effect
         return {"mean": mean - self._at_centre(effect), "effect": effect, "covariance": np.asarray(covariance)}
 
     def _at_centre(self, effect: Array) -> Array:
-        """What these effects add to the mean where the predictors are c: (..., n_classes, n_features)."""
+        """Compute what these effects add to the mean where the predictors are c: (..., n_classes, n_features)."""
         return np.einsum("kq,...qp->...kp" if self.is_tied else "kq,...kqp->...kp", self.centre, effect)
 
     def _with(self, numbers: NormalInverseWishart) -> Self:

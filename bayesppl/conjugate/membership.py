@@ -1,4 +1,4 @@
-"""With which class and weight rows entered a posterior, for taking them out again."""
+"""The classes and weights with which rows entered a posterior, for taking them out again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Groups(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Membership:
-    """With which class and weight every row entered a posterior.
+    """The class and the weight with which every row entered a posterior.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Membership:
 
     @classmethod
     def alike(cls, n_rows: int) -> Self:
-        """Rows of the first class and of weight one."""
+        """Make rows of the first class, all of weight one."""
         return cls(np.zeros(n_rows, dtype=np.intp), np.ones(n_rows))
 
     def __getitem__(self, rows: Any) -> Self:
@@ -57,13 +57,13 @@ class Membership:
 
     @cached_property
     def few_weights(self) -> Array | None:
-        """The different weights that occur, ascending; None where they are many."""
+        """Find the different weights, ascending; None where they are many."""
         found = self.weights[:1] if self.has_common_weight else np.unique(self.weights)
         return found if len(found) <= _FEW_WEIGHTS else None
 
     @property
     def classes(self) -> Array:
-        """The classes that occur, ascending."""
+        """Find the classes that occur, ascending."""
         return np.flatnonzero(np.bincount(self.codes))
 
     @cached_property
@@ -78,26 +78,26 @@ class Membership:
         return Groups(np.tile(np.arange(n_classes), len(weights)), weights.repeat(n_classes), of_rows)
 
     def own(self, values: Array) -> Array:
-        """Of (n_rows, n_classes) the values at the class of each row: (n_rows,)."""
+        """Select from (n_rows, n_classes) the value at the class of each row: (n_rows,)."""
         by_class = values.T.reshape(-1)
         return np.asarray(by_class.take(self._places))
 
     def replaced(self, values: Array, own: Array) -> Array:
-        """A copy of (n_rows, n_classes) with other values at the class of each row."""
+        """Copy (n_rows, n_classes) with other values at the class of each row."""
         by_class = values.T.flatten()
         by_class[self._places] = own
         return by_class.reshape(-1, len(values)).T
 
     @cached_property
     def _places(self) -> Array:
-        """Where the class of each row is among values that are kept a class after the other."""
+        """Find the place of each row's own class among values that are kept one class after the other."""
         return self.codes * len(self.codes) + np.arange(len(self.codes))
 
 
 def weight_by_weight(
     both: Callable[[float], Callable[[Any], Array]], rows: Any, members: Membership
 ) -> tuple[Array, Array]:
-    """Densities of rows of few weights under all data, and without the row itself.
+    """Evaluate the density of rows of few weights under all data, and without the row itself.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def weight_by_weight(
 
 
 def counts_without(counts: Array, weights: Array | float) -> Array:
-    """What remains of counts, or concentrations, that a row of some weight was counted into.
+    """Subtract a row of some weight from counts, or concentrations, that it was counted into.
 
     What is not positive was lost to rounding (or belongs to no row): zero, whose logarithm marks the rows it was
     lost to.

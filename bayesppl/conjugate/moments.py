@@ -57,7 +57,7 @@ class Moments(Statistics):
 
     @property
     def n_rows(self) -> Array:
-        """How many rows there are, whatever their covariances were divided by: of the shape of ``count``."""
+        """Count the rows, whatever their covariances were divided by: of the shape of ``count``."""
         return self.count + self.spare
 
     @property
@@ -94,14 +94,14 @@ class Moments(Statistics):
 
     @property
     def log_base(self) -> Array:
-        """Sum of log h(x), with h = (2π)^(-1/2) for every cell, times the Jacobian of logarithms."""
+        """Sum log h(x), with h = (2π)^(-1/2) for every cell, times the Jacobian of logarithms."""
         n_features = self.mean.shape[1] if self.is_matrix else 1
         log_base = -0.5 * np.log(2 * np.pi) * n_features * self.count
         return log_base + self.log_jacobian if self.are_of_logarithms else log_base
 
     @property
     def log_jacobian(self) -> Array:
-        """Sum of −log x where these are moments of log x: minus the count times the mean."""
+        """Sum −log x where these are moments of log x: minus the count times the mean."""
         return -self.count * (self.mean.sum(1) if self.is_matrix else self.mean)
 
     def with_base(self, log_base: Array) -> LogMoments:
@@ -119,7 +119,7 @@ class Moments(Statistics):
         return self._of(CentredSums.of_rows(self.count, self.mean, self.scatter, codes, n_classes))
 
     def sum_rows(self, responsibilities: Responsibilities) -> Moments:
-        """Statistics of the classes, where these are statistics of single rows of weight one."""
+        """Sum statistics of single rows of weight one into those of classes."""
         X = np.where(column(self.count) > 0, self.mean, np.nan)
         return moments(X, responsibilities, matrix=self.is_matrix, tied=False)
 
@@ -132,7 +132,7 @@ class Moments(Statistics):
         return replace(self._of(self._centred() - other._centred()), spare=self.spare - other.spare)
 
     def merged(self, other: Moments) -> Self:
-        """The moments of both sets of rows, in ordinary numbers.
+        """Return the moments of both sets of rows, in ordinary numbers.
 
         A prior that is worth rows merges with them in the same way.
         """
@@ -162,7 +162,7 @@ class Moments(Statistics):
 
     @property
     def within(self) -> Array:
-        """Scatter about the class means, summed over classes: (n_features,) or (n_features, n_features)."""
+        """Sum the scatter about the class means over classes: (n_features,) or (n_features, n_features)."""
         return self.scatter if self.is_tied else np.asarray(self.scatter.sum(0))
 
     def pooled(self) -> Self:
@@ -180,7 +180,7 @@ class Moments(Statistics):
         return type(self)(count, mean, total if self.is_tied else total[None], spare=spare)
 
     def _beyond_rounding(self, apart: Array, most: Array) -> Array:
-        """Distances of means from that of a class, zero where their rounding explains them."""
+        """Put zero where distances of means from that of a class are no more than their rounding."""
         if self.sums is None:
             return apart
         error = self.sums.shift.error
@@ -239,7 +239,7 @@ class NumberRows(SingleRows):
         return self.sums(responsibilities)
 
     def sums(self, responsibilities: Responsibilities) -> Moments:
-        """:meth:`sum_rows` without looking for missing cells, which products of features carry into the sums."""
+        """Sum the rows without looking for missing cells, which products of features carry into the sums."""
         n_columns = self.X.shape[1]
         if self.is_matrix and n_columns > _MOST_CORRELATED:
             raise ValueError(
@@ -268,7 +268,7 @@ def _(rows: NumberRows, shares: Array) -> Moments:
 
 
 def moments(X: Array, responsibilities: Responsibilities, *, matrix: bool, tied: bool) -> Moments:
-    """Centred moments of every class.
+    """Compute the centred moments of every class.
 
     Parameters
     ----------

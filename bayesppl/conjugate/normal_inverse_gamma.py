@@ -66,7 +66,7 @@ class NormalInverseGamma(Conjugate):
 
     @property
     def factor_dims(self) -> tuple[str, ...]:
-        """Dimensions over which the belief splits into independent factors."""
+        """The dimensions over which the belief splits into independent factors."""
         return tuple(dim for dim, axis in (("class", -2), ("feature", -1)) if axis not in self.shared)
 
     def sized(self, shape: tuple[int, ...], shared: tuple[int, ...] = ()) -> NormalInverseGamma:

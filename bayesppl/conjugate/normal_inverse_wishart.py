@@ -80,7 +80,7 @@ class NormalInverseWishart(Conjugate):
 
     @property
     def factor_dims(self) -> tuple[str, ...]:
-        """Dimensions over which the belief splits into independent factors."""
+        """The dimensions over which the belief splits into independent factors."""
         return () if self.is_tied else ("class",)
 
     def sized(self, shape: tuple[int, ...], tied: bool = False) -> NormalInverseWishart:
@@ -128,10 +128,10 @@ class NormalInverseWishart(Conjugate):
 
     @property
     def tunable(self) -> dict[str, tuple[float, float]]:
-        """``nu`` is counted from n_features − 1, and ``correlation`` shrinks Ψ towards its diagonal.
+        """The hyperparameters that can be rescaled: ``nu`` counted from n_features − 1, and correlations of Ψ too.
 
-        None of a prior that is made of the rows of other classes. The evidence has chosen it, which is one of
-        priors that hold fewer rows than this one: no factor changes it.
+        A prior that is made of the rows of other classes has nothing to rescale. The evidence has chosen how many
+        of these rows it holds, and no factor changes that number.
         """
         if self.hierarchy is not None and self.hierarchy.is_lent:
             return {}
@@ -165,7 +165,7 @@ class NormalInverseWishart(Conjugate):
         return self.log_gain(self.update(statistics), statistics.count)
 
     def log_gain(self, after: NormalInverseWishart, count: Array) -> Array:
-        """What ``log_normalizer`` of the belief ``after`` so many rows of each class has more than this one."""
+        """Compute what the belief ``after`` so many rows of each class adds to ``log_normalizer`` of this one."""
         n_features = self.location.shape[1]
         of_means = -0.5 * n_features * np.log1p(count / self.kappa)
         gain = inverse_wishart_gain(
@@ -178,7 +178,7 @@ class NormalInverseWishart(Conjugate):
         return sum_trailing(of_means, 1) + sum_trailing(of_covariance, self.nu.ndim)
 
     def log_prob_of_parts(self, theta: Theta) -> tuple[Array, Array]:
-        """Log density of the mean and of the covariance of every class, or of the one covariance of all."""
+        """Compute log densities of the mean and of the covariance of every class, or of the one covariance."""
         n_classes, n_features = self.location.shape
         covariance = theta["covariance"]
         log_det = log_determinants(covariance)
@@ -234,7 +234,7 @@ class NormalInverseWishart(Conjugate):
 
 
 def inverse_wishart_gain(nu: Array, n: Array, n_features: int, before: Array, after: Array) -> Array:
-    """What n rows add to the log normaliser of an inverse Wishart, with these log determinants of the scale."""
+    """Compute what n rows add to the log normaliser of an inverse Wishart, given log determinants of its scale."""
     halves = (nu[..., None] - np.arange(n_features)) / 2
     return np.asarray(
         log_rising(halves, n[..., None] / 2).sum(-1)
@@ -258,6 +258,6 @@ def require_definite(owner: object, name: str, value: Any, tolerance: float) -> 
 
 
 def matrix_of(value: Any, size: int) -> Array:
-    """A matrix, as it is or of its diagonal."""
+    """Return a matrix as it is, or make one of its diagonal."""
     matrix = np.asarray(value, dtype=np.float64)
     return matrix[..., None] * np.eye(size) if matrix.ndim < 2 else matrix

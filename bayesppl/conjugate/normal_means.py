@@ -46,7 +46,7 @@ class NormalMeans(CellBelief):
         return np.asarray(0.5 * (LOG_2PI - np.log(self.precision)))
 
     def log_increment(self, statistics: Moments) -> Array:
-        """With what the rows contribute whatever the means are, which depends on their variance."""
+        """Compute what rows add, with the part that does not depend on the means but on the variance."""
         n = statistics.count
         own = self.precision * self.variance
         squares = statistics.scatter + own * n / (own + n) * (statistics.mean - self.location) ** 2
@@ -112,7 +112,7 @@ class NormalMeanVectors(Conjugate):
         return np.asarray(0.5 * (self.location.shape[1] * LOG_2PI - log_determinants(self.precision)))
 
     def log_increment(self, statistics: Moments) -> Array:
-        """With what the rows contribute whatever the means are, which depends on their covariance."""
+        """Compute what rows add, with the part that does not depend on the means but on the covariance."""
         precision, moved = self._after(statistics)
         # gap' (Σ/n + Λ⁻¹)⁻¹ gap, without an inverse of the count
         squares = np.einsum("ki,kij,kj->k", statistics.mean - self.location, self.precision, moved)
@@ -141,7 +141,7 @@ class NormalMeanVectors(Conjugate):
         return {"mean": np.asarray(self.location)}
 
     def _after(self, statistics: Moments) -> tuple[Array, Array]:
-        """The precision after these rows, and how far they move the location."""
+        """Compute the precision after these rows, and how far they move the location."""
         weight = statistics.count[:, None, None] * np.linalg.inv(self.covariance)
         precision = self.precision + weight
         gap = (statistics.mean - self.location)[..., None]

@@ -37,7 +37,7 @@ _MOST_COMPLETIONS = 4096
 
 
 class Tables(NamedTuple):
-    """Which columns share a table.
+    """The tables of columns, and what is in each.
 
     Attributes
     ----------
@@ -55,11 +55,11 @@ class Tables(NamedTuple):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The number of cells of each table."""
+        """Return the number of cells of each table."""
         return tuple(prod(self.n_levels[j] for j in group) for group in self.groups)
 
     def shape(self, group: tuple[int, ...]) -> tuple[int, ...]:
-        """The numbers of levels of the columns of a table."""
+        """Return the numbers of levels of the columns of a table."""
         return tuple(self.n_levels[j] for j in group)
 
     def cells(self) -> Iterator[tuple[tuple[int, ...], slice]]:
@@ -96,7 +96,7 @@ class Outcomes(SingleRows):
 
     @cached_property
     def codes(self) -> Array:
-        """The cell of each table, the last column varying fastest, -1 where a level is missing."""
+        """Find the cell of each table, the last column varying fastest, -1 where a level is missing."""
         groups = self.tables.groups
         if groups == tuple((j,) for j in range(self.X.shape[1])):
             return self.X
@@ -145,7 +145,7 @@ class Outcomes(SingleRows):
 
     @staticmethod
     def log_likelihood(probability: Array, sizes: tuple[int, ...]) -> LogDensity:
-        """The density of rows under probabilities (..., n_classes, n_cells) of tables of these sizes."""
+        """Return the density of rows under probabilities (..., n_classes, n_cells) of tables of these sizes."""
         sums = level_sums(logarithm(probability).reshape(-1, probability.shape[-1]), sizes)
 
         def log_mass(rows: Outcomes) -> Array:
@@ -165,7 +165,7 @@ class Outcomes(SingleRows):
 
 @lru_cache(maxsize=64)
 def _strides(groups: tuple[tuple[int, ...], ...], n_levels: tuple[int, ...]) -> csr_array:
-    """How far the cell of each table moves with the code of each column: (n_columns, n_tables)."""
+    """Compute how far the cell of each table moves with the code of each column: (n_columns, n_tables)."""
     columns, tables, steps = list[int](), list[int](), list[int]()
     for table, group in enumerate(groups):
         shape = [n_levels[j] for j in group]
@@ -219,12 +219,12 @@ def _filled(codes: Array, absent: Array, shape: Sequence[int]) -> Iterator[Array
 
 
 def outcomes_log_predictive(posterior: Dirichlet) -> LogDensity:
-    """The predictive of outcomes: the likelihood at the mean."""
+    """Return the log predictive of outcomes: the likelihood at the mean."""
     return Outcomes.log_likelihood(posterior.mean()[posterior.parameter], posterior.lengths)
 
 
 def outcomes_average(posterior: Dirichlet, common: Dirichlet, log_odds: Array) -> LogDensity:
-    """The inclusion-averaged predictive of outcomes: a mixture of two tables is a table."""
+    """Return the inclusion-averaged predictive of outcomes: a mixture of two tables is a table."""
     relevant, irrelevant = (np.repeat(expit(odds), posterior.lengths) for odds in (log_odds, -log_odds))
     name = posterior.parameter
     mixed = relevant * posterior.mean()[name] + irrelevant * common.mean()[name]
@@ -234,7 +234,7 @@ def outcomes_average(posterior: Dirichlet, common: Dirichlet, log_odds: Array) -
 def outcomes_leave_one_out(
     posterior: Dirichlet, statistics: Counts, rows: Outcomes, members: Membership
 ) -> tuple[Array, Array] | None:
-    """Leave-one-out of outcomes of few different weights: one less of each that the row holds."""
+    """Leave out rows of few different weights: one less of each outcome that the row holds."""
     alpha, totals = posterior.concentration, posterior.totals.repeat(posterior.lengths, axis=1)
 
     def without(weight: float) -> LogDensity:

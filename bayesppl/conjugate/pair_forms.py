@@ -53,7 +53,7 @@ def _log_predictive_of(kind: type[RowStatistics], posterior: Any, n_classes: int
 
 
 def generic_log_predictive(posterior: Any, n_classes: int) -> LogDensity:
-    """:func:`log_predictive` from nothing but ``select_classes`` and ``log_increment``."""
+    """Return :func:`log_predictive` from nothing but ``select_classes`` and ``log_increment``."""
     of_classes = [posterior.select_classes(np.asarray([k])) for k in range(n_classes)]
 
     def log_mass(statistics: Any) -> Array:
@@ -106,10 +106,10 @@ def leave_one_out(
 
 
 def own_class_without(posterior: Any, rows: Any, members: Membership) -> Array:
-    """log p(x_i | y_i, all data but row i): all that taking a row out changes where classes share no parameter.
+    """Compute log p(x_i | y_i, all data but row i): all that a row changes where classes share no parameter.
 
-    A conjugate posterior forgets a row as it learned it, by arithmetic on its hyperparameters. Rows are treated
-    all at once: each is a class of its own, whose belief is that of the class it came from.
+    A row is taken out of a conjugate posterior as it was added, by arithmetic on the hyperparameters. All rows are
+    taken out at once: each becomes a class of its own, with the belief of the class it came from.
 
     Returns
     -------

@@ -34,7 +34,7 @@ from bayesppl.kernels.arrays import Array
 
 
 def log_predictive(posterior: MatrixNormalInverseWishart) -> LogDensity:
-    """log p(z | d, y = k, data) of rows, numbers of which may be missing."""
+    """Return log p(z | d, y = k, data) as a function of rows, whose numbers may be missing."""
     q, joint, dof = posterior.centre.shape[1], posterior.joint, _dof(posterior)
 
     def log_t(at: Array) -> Evaluate:
@@ -49,7 +49,7 @@ def log_predictive(posterior: MatrixNormalInverseWishart) -> LogDensity:
 def leave_one_out(
     posterior: MatrixNormalInverseWishart, statistics: Any, rows: NumberRows, members: Membership
 ) -> tuple[Array, Array]:
-    """See :func:`bayesppl.conjugate.pair_forms.leave_one_out`."""
+    """Leave rows out; see :func:`bayesppl.conjugate.pair_forms.leave_one_out`."""
     joint, dof, (q, p) = posterior.joint, _dof(posterior), posterior.effect.shape[-2:]
     squares_of_rows, log_det = _squares(joint, np.arange(q + p), q)
     squares, inflation = squares_of_rows(rows.X), (joint.kappa + 1) / joint.kappa
@@ -74,7 +74,7 @@ def leave_one_out(
 
 
 def squares_of(location: Array, weights: Array) -> Evaluate:
-    """|W (x − m)|² of rows x, (..., n_rows, n_classes); a single W serves all classes."""
+    """Return |W (x − m)|², (..., n_rows, n_classes), as a function of rows x; a single W serves all classes."""
 
     def squares(X: Array) -> Array:
         out = np.empty((*location.shape[:-1], len(X)))
@@ -92,7 +92,7 @@ def _dof(posterior: MatrixNormalInverseWishart) -> Array:
 
 
 def _squares(joint: NormalInverseWishart, at: Array, n_predictors: int) -> tuple[Evaluate, Array]:
-    """Squared distances of rows over the predictors, and over all columns, and a log determinant given the first.
+    """Return squared distances of rows over the predictors and over all columns, and the log |Ψ| of the numbers.
 
     The distances are (2, n_rows, n_classes); of the columns only those ``at`` these places are there.
     """
@@ -112,7 +112,7 @@ def _squares(joint: NormalInverseWishart, at: Array, n_predictors: int) -> tuple
 def _of_ratio(
     squares: Sequence[Array] | Array, dof: Array, dimension: int, log_det: Array, inflation: Array
 ) -> Array:
-    """Log density of numbers given predictors, from the squares of predictors and of both together."""
+    """Compute the log density of numbers given predictors, from the squares of predictors and of both together."""
     given, together = squares
     inflated = inflation + given
     return log_t_density(together - given, *t_terms(dof, dimension, log_det, inflated), inflated)

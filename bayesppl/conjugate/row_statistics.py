@@ -57,7 +57,7 @@ class JointRows(RowStatistics):
         Returns places of rows that lack a cell which other parts depend on, and the complete rows (joint ones)
         that these can be, once or several times all of them: their densities add up to those of the rows.
     refusal : str
-        Why the rows cannot be summed, where they cannot.
+        Why the rows cannot be summed; empty where they can.
     """
 
     parts: Mapping[str, Any]
@@ -70,7 +70,7 @@ class JointRows(RowStatistics):
 
     @property
     def summable(self) -> Mapping[str, Any]:
-        """The parts, where they can be summed.
+        """Return the parts, where they can be summed.
 
         Raises
         ------
@@ -166,7 +166,7 @@ def refuse_closed_form(unknown: str) -> NoReturn:
 
 
 def forget(posterior: Any, statistics: Any, members: Membership) -> Any:
-    """The belief about the class of each of these rows, once the row is taken out."""
+    """Return the belief about the class of each of these rows, once the row is taken out."""
     weighted = statistics
     if (members.weights != 1).any():
         n_rows = len(members.weights)
@@ -175,7 +175,7 @@ def forget(posterior: Any, statistics: Any, members: Membership) -> Any:
 
 
 def log_evidence_of(belief: Any, statistics: Any) -> Array:
-    """Log evidence of statistics under a belief, per independent factor."""
+    """Compute the log evidence of statistics under a belief, per independent factor."""
     with np.errstate(divide="ignore", invalid="ignore"):  # where the belief is improper the answer is not finite
         gained = belief.log_increment(statistics)
     base = np.asarray(statistics.log_base)
@@ -194,7 +194,7 @@ def in_blocks(
     shape: tuple[int, ...],
     blocks: Callable[[Any], Iterator[tuple[slice, Any]]] = methodcaller("blocks"),
 ) -> LogDensity:
-    """The density of rows, a block at a time, from what depends on the class and log h of some rows.
+    """Return the density of rows, a block at a time, from what depends on the class and log h of some rows.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class SharedCells(Conjugate):
         return any(len(np.unique(own)) < len(own) for own in self.cells)
 
     def sized(self, shape: tuple[int, ...], shared: tuple[int, ...] = ()) -> Self:
-        """The belief itself, which is about classes and features of one shape only."""
+        """Return the belief itself, which is about classes and features of one shape only."""
         if self.cells.shape != shape:
             raise ShapeError(f"SharedCells: cells has shape {self.cells.shape}, and the parameters have {shape}")
         return self
@@ -67,7 +67,7 @@ class SharedCells(Conjugate):
         return np.asarray(self.inner.log_prob(self.different(theta)))
 
     def different(self, theta: Theta) -> Theta:
-        """The different parameters, (..., 1, n_different), among those of all cells."""
+        """Select the different parameters, (..., 1, n_different), among those of all cells."""
         first = np.unique(self.cells, return_index=True)[1]
         return {name: values.reshape(*values.shape[:-2], 1, -1)[..., first] for name, values in theta.items()}
 
@@ -91,12 +91,12 @@ class SharedCells(Conjugate):
         return self._of_cells(self.inner.mode())
 
     def pooled(self, statistics: Any) -> Any:
-        """Statistics in which every cell holds the sum over all cells with its parameters."""
+        """Return statistics in which every cell holds the sum over all cells with its parameters."""
         sums = self.gathered(statistics)
         return replace(sums, **self._of_cells(_arrays_of(sums)))
 
     def gathered(self, statistics: Any) -> Any:
-        """Statistics of the different parameters, from those of the cells."""
+        """Sum the statistics of cells into those of the different parameters."""
         arrays, n_different = _arrays_of(statistics), next(iter(_arrays_of(self.inner).values())).shape[-1]
         first_sum = next(iter(arrays.values()))
         if (first_sum < 0).any():  # rows that are taken out: there is no mean of what counts less than nothing
@@ -110,7 +110,7 @@ class SharedCells(Conjugate):
         return replace(sums, **{k: v.reshape(n_classes, -1) for k, v in _arrays_of(sums).items()}, sums=None)
 
     def _of_cells(self, theta: Any) -> dict[str, Any]:
-        """Parameters of all cells, (..., n_classes, n_features), from the different ones."""
+        """Return the parameters of all cells, (..., n_classes, n_features), from the different ones."""
         return {name: values[..., 0, :][..., self.cells] for name, values in theta.items()}
 
 
@@ -124,12 +124,12 @@ def shares_columns(prior: Any) -> bool:
 
 
 def pooled(prior: Any, statistics: Any) -> Any:
-    """Statistics by which parameters of cells are estimated: of all cells that share them."""
+    """Return the statistics by which parameters of cells are estimated: of all cells that share them."""
     return prior.pooled(statistics) if isinstance(prior, SharedCells) else statistics
 
 
 def left_out(posterior: SharedCells, rows: Any, members: Membership, n_classes: int) -> Array:
-    """log p(x_i | y = k, all data but row i), which is taken out of what its class shares with others too.
+    """Compute log p(x_i | y = k, all data but row i); the row leaves what its class shares with others too.
 
     Returns
     -------

@@ -24,7 +24,7 @@ from bayesppl.kernels.arrays import Theta
 def simplex_prior(
     declared: Any, shape: tuple[int, ...], sizes: tuple[int, ...] = (), parameter: str = "probability"
 ) -> Any:
-    """The belief about probabilities that a user declared.
+    """Return the belief about probabilities that a user declared.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class SimplexPrior(Declared):
 
     @final
     def mle(self, statistics: Counts) -> Theta:
-        """Maximum likelihood uses no prior: observed frequencies."""
+        """Return observed frequencies: maximum likelihood uses no prior."""
         return Dirichlet(1.0).sized(statistics.counts.shape, self.sizes, self.parameter).mle(statistics)
 
     @final

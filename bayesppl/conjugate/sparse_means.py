@@ -1,4 +1,4 @@
-r"""Means of independent normal columns of which only some depend on the class, averaged over which.
+r"""Means of independent normal columns, averaged over which of these depend on the class.
 
 For every column j, with prior odds that all columns share, either each class has a mean of its own around a
 location m, or all of them have one mean:
@@ -86,7 +86,7 @@ class SparseMeans(Conjugate):
         return replace_unchecked(self, inner=inner, common=common, log_odds=log_odds)
 
     def log_bayes_factor(self, statistics: Moments) -> Array:
-        """Log Bayes factor of "the column depends on the class": (n_features,)."""
+        """Compute the log Bayes factor of "the column depends on the class": (n_features,)."""
         own, alike = self._increments(statistics)
         return own - alike
 
@@ -119,7 +119,7 @@ class SparseMeans(Conjugate):
         return statistics if self.are_apart else statistics.pooled()
 
     def _increments(self, statistics: Moments) -> tuple[Array, Array]:
-        """What the rows add where a column depends on the class, and where it does not."""
+        """Compute what rows add to log normalisers where a column depends on the class, and where it does not."""
         alike = self.common.log_increment(self._of_all(statistics))
         return self.inner.log_increment(statistics), alike
 

@@ -71,7 +71,7 @@ class Statistics(ABC):
     @property
     @abstractmethod
     def relative_error(self) -> float:
-        """Bound on what was ever rounded of the sums of a column, relative to their size, where it is tracked."""
+        """Bound what was ever rounded of the sums of a column, relative to their size, where it is tracked."""
 
     @abstractmethod
     def of_classes(self, codes: Array, n_classes: int) -> Self:
@@ -88,7 +88,7 @@ class Statistics(ABC):
     @property
     @final
     def n_numbers(self) -> int:
-        """How many numbers these statistics hold, not counting what tracks their rounding."""
+        """Count the numbers that these statistics hold, without what tracks their rounding."""
         return sum(values.size for path, values in leaves(self) if ".sums" not in path)
 
 
@@ -99,7 +99,7 @@ class _Sums(Statistics):
 
     @abstractmethod
     def _magnitudes(self) -> tuple[Array, ...]:
-        """What the rounding of each field is proportional to."""
+        """Return the magnitudes that the rounding of each field is proportional to."""
 
     def _of(self, sums: tuple[Pairs, ...]) -> Self:
         # a field of every kind
@@ -168,7 +168,7 @@ class _Sums(Statistics):
         return type(self)(*sums)
 
     def values(self) -> tuple[Array, ...]:
-        """The sums, in the order of the fields."""
+        """Return the sums, in the order of the fields."""
         return tuple(vars(self)[name] for name in self._names)
 
     @property
@@ -256,7 +256,7 @@ class JointStatistics(Statistics):
 
     @property
     def relative_errors(self) -> dict[str, float]:
-        """Those of every part that has none of its own, by its place."""
+        """Return the relative error of every part that has none of its own, by its place."""
         return {name: part.relative_error for name, part in self.leaves()}
 
     def leaves(self, place: str = "") -> Iterator[tuple[str, Statistics]]:
@@ -297,7 +297,7 @@ def under_codes(values: Array, n_classes: int, codes: Array) -> Array:
 
 
 def rounding_of_sum(n_rows: int) -> float:
-    """Bound on the relative rounding error of a sum of so many rows."""
+    """Bound the relative rounding error of a sum of so many rows."""
     return _LAMBDA * _UNIT * max(1, n_rows or _MANY_ROWS) ** 0.5
 
 

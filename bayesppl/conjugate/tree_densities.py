@@ -1,4 +1,4 @@
-"""Densities of rows along trees: the likelihood of levels, the predictive, and of every row left out.
+"""Densities of rows along trees: the likelihood of levels, the predictive, and leave-one-out.
 
 The predictive averages over all trees, as a ratio of two sums over them; see
 :mod:`bayesppl.conjugate.averaged_trees`.
@@ -27,7 +27,7 @@ _SCORED = 1 << 20
 
 
 def trees_log_likelihood(theta: Theta, n_levels: tuple[int, ...]) -> LogDensity:
-    """The density of rows along the edges of a tree, or of several; axes of draws lead."""
+    """Return the density of rows along the edges of a tree, or of several; axes of draws lead."""
     layout, edge, probability = layout_of(n_levels), theta["edge"], theta["probability"]
     require_one_tree(edge)
     if edge.ndim < probability.ndim:
@@ -46,7 +46,7 @@ def trees_log_likelihood(theta: Theta, n_levels: tuple[int, ...]) -> LogDensity:
 
 
 def trees_log_predictive(posterior: AveragedTrees) -> LogDensity:
-    """The predictive of rows: the product of those of the columns, times an average over trees."""
+    """Return the log predictive of rows: the product of those of the columns, times an average over trees."""
     layout, graphs, densities = posterior.layout, posterior.graphs, posterior.table_densities()
 
     def log_density(rows: Any) -> Array:
@@ -62,7 +62,7 @@ def trees_log_predictive(posterior: AveragedTrees) -> LogDensity:
 
 
 def log_predictive_of_seen(posterior: TreeDirichlet, rows: Outcomes) -> Array:
-    """The predictive of rows by the columns that each of them has, as if the others were not in the table.
+    """Compute the log predictive of the columns that each row has, as if the others were not in the table.
 
     That is the average over all trees of these columns, and no sum over the levels of the others: (n_rows,
     n_classes).
@@ -90,7 +90,7 @@ def log_predictive_of_seen(posterior: TreeDirichlet, rows: Outcomes) -> Array:
 def trees_leave_one_out(
     posterior: AveragedTrees, statistics: Any, rows: Any, members: Membership
 ) -> tuple[Array, Array]:
-    """Leave-one-out of rows: without one, tables have a row less, and edges another weight."""
+    """Leave rows out: without one, tables have a row less, and edges another weight."""
     layout, densities = posterior.layout, posterior.table_densities()
     fitted = trees_log_predictive(posterior)(rows)
     without, n_classes = fitted.copy(), fitted.shape[1]

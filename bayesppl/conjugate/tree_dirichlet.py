@@ -48,11 +48,11 @@ class TreeDirichlet(AveragedTrees):
 
     @property
     def tables(self) -> Dirichlet:
-        """The belief about all tables, each by itself."""
+        """Return the belief about all tables, each by itself."""
         return Dirichlet(self.concentration, tuple(self.layout.sizes.tolist()))
 
     def log_association(self, statistics: Counts) -> Array:
-        """Log Bayes factor of class and outcome, given the outcomes of all rows, averaged over their trees: ().
+        """Compute the log Bayes factor of classes and outcomes, given the outcomes, averaged over their trees: ().
 
         Bins hold equally many rows, more evenly than chance: as evidence of one distribution, that would be
         rewarded for every class.

@@ -80,7 +80,7 @@ class TreeNormals(AveragedTrees):
         }
 
     def _log_gain(self, dof: Array, kappa: Array, n: Array, before: Array, after: Array) -> Array:
-        """What n rows add to the log normalisers of tables, with these log determinants of their scales.
+        """Compute what n rows add to the log normalisers of tables, given log determinants of their scales.
 
         Rows, or classes, by tables.
         """
@@ -169,7 +169,7 @@ class TreeNormals(AveragedTrees):
             return added, log_t_density(own, *terms, inflation[:, None])
 
     def _squares(self, X: Array, codes: Array) -> Array:
-        """Squared distances of rows to a class each, in the scale of every table: (n_rows, n_tables)."""
+        """Compute squared distances of rows to a class each, in the scale of every table: (n_rows, n_tables)."""
         first, second = self.layout.pairs
         apart = (X - self.location[codes]) / np.sqrt(np.linalg.diagonal(self.psi))[codes]
         r = self._correlations[codes]
@@ -185,12 +185,12 @@ class TreeNormals(AveragedTrees):
 
     @property
     def _dimension(self) -> Array:
-        """How many columns every table has."""
+        """Return how many columns every table has."""
         return np.repeat([1, 2], [self.location.shape[1], self.layout.pairs.shape[1]])
 
 
 def _log_determinants(psi: Array, layout: PairTables) -> Array:
-    """Log determinants of the scale of every table: (n_classes, n_tables)."""
+    """Compute the log determinant of the scale of every table: (n_classes, n_tables)."""
     first, second = layout.pairs
     squares = np.linalg.diagonal(psi)
     # in this order neither large nor small units leave the range of numbers
@@ -199,7 +199,7 @@ def _log_determinants(psi: Array, layout: PairTables) -> Array:
 
 
 def covariances_along(theta: Theta) -> Array:
-    """Covariance matrices of rows, (..., n_classes, n_columns, n_columns), from those of the edges of a tree."""
+    """Compute covariance matrices of rows, (..., n_classes, n_columns, n_columns), from those along a tree."""
     edge, variance, covariance = (theta[name] for name in ("edge", "variance", "covariance"))
     require_one_tree(edge)
     layout, sd = layout_of((1,) * variance.shape[-1]), np.sqrt(variance)

@@ -64,7 +64,7 @@ class Words(SingleRows):
 
     @cached_property
     def stored(self) -> csr_array:
-        """The counts, each cell stored at most once."""
+        """Return the counts, each cell stored at most once."""
         return stored_once(self.X if issparse(self.X) else csr_array(self.X))
 
     @cached_property
@@ -74,12 +74,12 @@ class Words(SingleRows):
 
     @cached_property
     def totals(self) -> Array:
-        """Sum of every row: (n_rows,)."""
+        """Sum every row: (n_rows,)."""
         return row_totals(self.stored.data, self.stored.indptr)
 
     @cached_property
     def log_base(self) -> Array:
-        """log h of every row: (n_rows,)."""
+        """Compute log h of every row: (n_rows,)."""
         if self.weighed is not None:
             return self.weighed
         counts = self.stored
@@ -102,7 +102,7 @@ class Words(SingleRows):
 
     @staticmethod
     def log_likelihood(probability: Array) -> LogDensity:
-        """The density of rows under probabilities (..., n_classes, n_columns)."""
+        """Return the density of rows under probabilities (..., n_classes, n_columns)."""
         log_probability = logarithm(probability)
         weigh, contrast = log_dotter(log_probability), log_contrast(log_probability)
         return LogDensity(lambda rows: weigh(rows.X) + rows.log_base[:, None], lambda rows: contrast(rows.X))
@@ -139,7 +139,7 @@ def row_totals(values: Array, starts: Array) -> Array:
 
 
 def words_log_predictive(posterior: Dirichlet) -> LogDensity:
-    """The predictive of counts, at the cost of those that are stored."""
+    """Return the log predictive of counts, at the cost of those that are stored."""
     alpha = posterior.concentration
     total = alpha.sum(1)
     sums, contrast = (
@@ -157,7 +157,7 @@ def words_log_predictive(posterior: Dirichlet) -> LogDensity:
 def words_leave_one_out(
     posterior: Dirichlet, statistics: Counts, rows: Words, members: Membership
 ) -> tuple[Array, Array]:
-    """Leave-one-out of counts, at the cost of those that are stored."""
+    """Leave out rows of counts, at the cost of those that are stored."""
     alpha, totals = posterior.concentration, rows.totals
     if rows.is_whole and (members.weights == 1).all():
         both = rising_sums(alpha, without=True)(rows)
@@ -172,7 +172,7 @@ def words_leave_one_out(
 
 
 def rising_sums(alpha: Array, *, contrast: bool = False, without: bool = False) -> Callable[[Words], Array]:
-    """Σ_j log Γ(α_kj + x_ij) − log Γ(α_kj) for every row and class, as a function of the rows.
+    """Return Σ_j log Γ(α_kj + x_ij) − log Γ(α_kj) for every row and class, as a function of the rows.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def _look_up(counts: csr_array, table: Array, n_looked_up: int) -> Array:
 
 
 def _above(counts: csr_array, least: int) -> csr_array:
-    """The entries greater than ``least``."""
+    """Select the entries greater than ``least``."""
     at = np.flatnonzero(counts.data > least)
     starts = np.searchsorted(at, counts.indptr).astype(counts.indptr.dtype)
     return sparse_of(csr_array, counts.data[at], counts.indices[at], starts, counts.shape)
@@ -246,14 +246,14 @@ def _sum_rising(start: Array, counts: csr_array, done: int = 0) -> Array:
 
 
 def _own_rising_sums(alpha: Array, counts: csr_array, members: Membership) -> Array:
-    """Σ_j log Γ(α_kj − w_i x_ij + x_ij) − log Γ(α_kj − w_i x_ij) for the class k of every row: (n_rows,)."""
+    """Sum log Γ(α_kj − w_i x_ij + x_ij) − log Γ(α_kj − w_i x_ij) over j for the class k of each row: (n_rows,)."""
     of_cells = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     taken = members.weights[of_cells] * counts.data
     return _sum_rising(counts_without(alpha[members.codes[of_cells], counts.indices], taken), counts)
 
 
 def rising_totals(total: Array, n: Array) -> Array:
-    """log Γ(A_k + n_i) − log Γ(A_k) for every row and class; many rows of counts have the same total."""
+    """Compute log Γ(A_k + n_i) − log Γ(A_k) for every row and class; many rows of counts have the same total."""
     largest = int(n.max(initial=0))
     if largest >= len(n) or (n != np.floor(n)).any():
         return log_rising(total, n[:, None])
@@ -261,7 +261,7 @@ def rising_totals(total: Array, n: Array) -> Array:
 
 
 def narrowed_words(posterior: Dirichlet, X: Any) -> tuple[Dirichlet, Any]:
-    """The belief about the words that rows show and about all others together, and the rows in its columns.
+    """Narrow a belief to the words that rows show and all others together, and rows to the same columns.
 
     The probabilities of some words, and of all others together, are Dirichlet too (Bernardo & Smith 1994).
     """
