@@ -158,22 +158,23 @@ class SeenRows:
         document and no gap. Over several rows of them probabilities are averaged.
     gap_weights : (n_gaps,)
         Of this average.
+    score : callable
+        From cells (n, n_columns) to log p(y = k, x): (..., n, n_classes).
     """
 
     values: Array
     belongs: Array
     gaps: Array
     gap_weights: Array
+    score: Callable[[Array], Array]
 
-    def log_joint(self, rows: Array, sets: Array, score: Callable[[Array], Array]) -> Array:
-        """Apply ``score`` to the cells of these rows when only the units of a set are seen.
+    def __call__(self, rows: Array, sets: Array) -> Array:
+        """Score the cells of these rows when only the units of a set are seen.
 
         Parameters
         ----------
         rows : (n_rows,) of int
         sets : (n_sets, n_units) bool
-        score : callable
-            From cells (n, n_columns) to log p(y = k, x): (..., n, n_classes).
 
         Returns
         -------
@@ -186,7 +187,7 @@ class SeenRows:
         parts = []
         for some in np.split(seen, range(step, len(seen), step)):
             cells = np.where(some[:, None, None], self.values[rows], self.gaps[:, None])
-            found = score(cells.reshape(-1, n_columns))
+            found = self.score(cells.reshape(-1, n_columns))
             found = found.reshape(*found.shape[:-2], *cells.shape[:-1], found.shape[-1])
             if len(self.gaps) > 1:
                 found = logsumexp(found, axis=-3, keepdims=True, b=self.gap_weights[:, None, None])
@@ -199,8 +200,8 @@ def shares_of_units(
     shape: tuple[int, int],
     odds: Odds,
     score: Callable[[Array, Array], Array],
-    by_draws: Callable[[Array, Array], Array] | None = None,
-    bounds: tuple[float, float] = (0.0, 1.0),
+    by_draws: Callable[[Array, Array], Array] | None,
+    bounds: tuple[float, float],
 ) -> tuple[dict[str, Array], Array, dict[str, Array], bool]:
     """Divide the evidence of all rows among their units.
 

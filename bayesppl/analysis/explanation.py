@@ -21,7 +21,7 @@ missing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesppl.analysis.draws import log_joint_of_blocks, number_of_draws
-from bayesppl.analysis.evidence_shares import MOST_NUMBERS, Odds, SeenRows, Shares, lots, shares_of_units
+from bayesppl.analysis.evidence_shares import MOST_NUMBERS, Odds, SeenRows, Shares, Task, lots, shares_of_units
 from bayesppl.analysis.parameter_tables import PROB, coord, row_names, tails
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.columns import beyond_floats, missing
@@ -117,32 +117,32 @@ def explain(
     True
     """
     check_rule(fitted.rule if rule is None else rule)
-    features = [name for name in fitted.columns.names if name in fitted.model.family.bound.measures]
-    units = units_of(features, blocks)
+    names, family = fitted.columns.names, fitted.model.family
+    units = units_of([name for name in names if name in family.bound.measures], blocks)
     odds = Odds.of(fitted.classes.tolist(), against)
     columns, counts = read_cells(fitted, X)
-    if fitted.model.family.missing == "refused" and not counts.any():
+    if family.missing == "refused" and not counts.any():
         raise ValueError(
-            f"the {fitted.model.family.name} family leaves no column out, so that its log odds cannot be divided "
-            "among the columns. As a candidate of bayesppl.AutoClassifier it is explained, over rows drawn from it"
+            f"the {family.name} family leaves no column out, so that its log odds cannot be divided among the "
+            "columns. As a candidate of bayesppl.AutoClassifier it is explained, over rows drawn from it"
         )
-    values, belongs = np.column_stack(columns), belonging(fitted.columns.names, units.values())
-    seen = SeenRows(values, belongs, gaps_of(values, counts), np.ones(1))
+    values, belongs = np.column_stack(columns), belonging(units.values(), [(name,) for name in names])
+    seen = partial(SeenRows, values, belongs, gaps_of(values, counts), np.ones(1))
     absent = np.column_stack([missing(cells) for cells in columns])
     absent[:, counts] = values[:, counts] == 0
     present = (~absent).astype(int) @ belongs.T.astype(int) > 0
-    rng, bounds = generator(random_state), tails(prob)
+    rng = generator(random_state)
 
     def made(cells: Array) -> Table:
         matrix = csr_array(cells.astype(np.float64)) if counts.all() else cells
-        return MatrixTable(fitted.columns.names, matrix, is_named=True)
+        return MatrixTable(names, matrix, is_named=True)
 
     new = class_weights_in_use(class_weights, fitted.learned.class_count, fitted.model.classes)
 
     def under(log_joint: Array, weights: Array) -> Array:
         return log_joint if new is None else exchange_weights(log_joint, weights, new)
 
-    def by_rule_used(cells: Array) -> Array:
+    def by_rule(cells: Array) -> Array:
         return fitted.log_labels(made(cells), rule, under, without_shared=True)[None]
 
     by_draws = None
@@ -154,60 +154,58 @@ def explain(
         def under_draws(cells: Array) -> Array:
             return np.concatenate([under(*found) for found in log_joints(fitted.encode(made(cells)))])
 
-        by_draws = partial(seen.log_joint, score=under_draws)
+        by_draws = seen(under_draws)
     tasks = lots(present, len(fitted.classes) * (draws or 1), shares, orders, rng)
-    by_rule = partial(seen.log_joint, score=by_rule_used)
-    found, log_odds, prior, is_independent = shares_of_units(
-        tasks, present.shape[::-1], odds, by_rule, by_draws, bounds
-    )
-    attrs = {"rule": fitted.rule if rule is None else rule, "prob": prob}
-    kind = "independent" if is_independent else shares
-    return labelled(
-        found, log_odds, prior, odds, cells_in_words(columns, fitted.columns.names, units), kind, attrs, X
-    )
+    cells = cells_in_words(columns, names, units)
+    used = fitted.rule if rule is None else rule
+    return labelled_shares(tasks, odds, seen(by_rule), by_draws, cells, X, len(values), shares, used, prob)
 
 
-def labelled(
-    by_column: Mapping[str, Array],
-    log_odds: Array,
-    prior: Mapping[str, Array],
+def labelled_shares(
+    tasks: Iterable[Task],
     odds: Odds,
+    score: Callable[[Array, Array], Array],
+    by_draws: Callable[[Array, Array], Array] | None,
     cells: Mapping[Hashable, Sequence[str]],
-    shares: str,
-    attrs: Mapping[str, Any],
     X: Any,
+    n_rows: int,
+    shares: Shares,
+    rule: RuleName,
+    prob: float,
 ) -> xr.Dataset:
-    """Give an explanation its dims and coordinates.
+    """Divide the evidence of rows among their units, and give the shares their dims and coordinates.
 
     Parameters
     ----------
-    by_column : mapping of str to (n_units, n_rows, n_odds)
-    log_odds : (n_rows, n_odds)
-    prior : mapping of str to (n_odds,)
-    odds : Odds
+    tasks, odds, score, by_draws
+        See :func:`bayesppl.analysis.evidence_shares.shares_of_units`.
     cells : mapping of unit to (n_rows,)
         What the rows hold, in words.
-    shares : str
-    attrs : mapping
     X : table or (n_rows, n_features) array-like
         The rows; those of a pandas data frame have the names of its index.
+    n_rows : int
+    shares, rule, prob
+        How they were asked for.
     """
     import xarray as xr
 
-    found = {name: (("row", "feature", "class"), values.swapaxes(0, 1)) for name, values in by_column.items()}
+    shape = len(cells), n_rows
+    by_unit, log_odds, prior, is_independent = shares_of_units(tasks, shape, odds, score, by_draws, tails(prob))
+    found = {name: (("row", "feature", "class"), values.swapaxes(0, 1)) for name, values in by_unit.items()}
     by_class = {name: ("class", values) for name, values in prior.items()}
     return xr.Dataset(
         {**found, "log_odds": (("row", "class"), log_odds), **by_class},
         coords={
-            "row": row_names(X, len(log_odds)),
+            "row": row_names(X, n_rows),
             "feature": coord(list(cells)),
             "class": coord([odds.classes[k] for k in odds.places]),
-            "cell": (("row", "feature"), np.array([*cells.values()], str).reshape(len(cells), len(log_odds)).T),
+            "cell": (("row", "feature"), np.array([*cells.values()], str).reshape(shape).T),
         },
         attrs={
             "against": "all other classes" if odds.against is None else str(odds.classes[odds.against]),
-            "shares": shares,
-            **attrs,
+            "shares": "independent" if is_independent else shares,
+            "rule": rule,
+            "prob": prob,
         },
     )
 
@@ -232,12 +230,12 @@ def units_of(
     return units
 
 
-def belonging(columns: Sequence[Hashable], units: Collection[Sequence[Hashable]]) -> Array:
-    """Find which columns belong to each unit: (n_units, n_columns) bool."""
-    place = {name: j for j, name in enumerate(columns)}
+def belonging(units: Collection[Sequence[Hashable]], columns: Sequence[Collection[Hashable]]) -> Array:
+    """Find which units each column is made of, given the names of both: (n_units, n_columns) bool."""
+    unit_of = {name: place for place, own in enumerate(units) for name in own}
     found = np.zeros((len(units), len(columns)), dtype=bool)
-    for unit, names in enumerate(units):
-        found[unit, [place[name] for name in names]] = True
+    for place, names in enumerate(columns):
+        found[[unit_of[name] for name in names if name in unit_of], place] = True
     return found
 
 

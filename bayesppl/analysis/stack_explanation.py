@@ -17,24 +17,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from bayesppl.analysis.edges import belief_of
-from bayesppl.analysis.evidence_shares import Odds, SeenRows, Shares, lots, shares_of_units
+from bayesppl.analysis.evidence_shares import Odds, SeenRows, Shares, lots
 from bayesppl.analysis.explanation import (
     belonging,
     cells_in_words,
     gaps_of,
-    labelled,
+    labelled_shares,
     read_cells,
     units_of,
 )
 from bayesppl.analysis.new_rows import sample
-from bayesppl.analysis.parameter_tables import PROB, tails
+from bayesppl.analysis.parameter_tables import PROB
 from bayesppl.analysis.uncertainty import draw_members
 from bayesppl.conjugate.tree_densities import log_predictive_of_seen
 from bayesppl.conjugate.tree_dirichlet import TreeDirichlet
@@ -88,7 +87,7 @@ def explain_stack(
     units = units_of(list(columns), blocks)
     if len(units) > whole("most", most, 1) and not issparse(table.matrix):
         units = _largest(stack, table, units, odds, frozenset(blocks or ()), most)
-    present = present.astype(int) @ belonging(list(columns), units.values()).T.astype(int) > 0
+    present = present.astype(int) @ belonging(units.values(), [(name,) for name in columns]).T.astype(int) > 0
     views = [_view(member, stack, table, list(units.values())) for member in stack.members]
 
     def score(rows: Array, sets: Array) -> Array:
@@ -107,12 +106,9 @@ def explain_stack(
 
     per_row = len(stack.classes) * max(len(views), draws or 1)
     tasks = counted(list(lots(present, per_row, shares, orders, rng)), "explaining rows")
-    shape = len(units), len(table)
-    found, log_odds, prior, is_independent = shares_of_units(tasks, shape, odds, score, by_draws, tails(prob))
     cells = cells_in_words(list(columns.values()), list(columns), units)
-    kind = "independent" if is_independent else shares
-    dataset = labelled(found, log_odds, prior, odds, cells, kind, {"rule": "predictive", "prob": prob}, X)
-    return dataset.assign(_by_member(stack, table, odds, class_weights))
+    found = labelled_shares(tasks, odds, score, by_draws, cells, X, len(table), shares, "predictive", prob)
+    return found.assign(_by_member(stack, table, odds, class_weights))
 
 
 def _largest(
@@ -158,20 +154,16 @@ View = Callable[[Array, Array], Array]
 def _view(member: Member | Guest, stack: Stack, table: Table, units: Sequence[Sequence[Hashable]]) -> View:
     """Return the class probabilities of a member as a function of rows and of the units seen of them."""
     names = stack.columns.names
-    unit_of = {name: place for place, own in enumerate(units) for name in own}
-
-    def belongs(origins: Sequence[tuple[Hashable, ...]]) -> Array:
-        found = np.zeros((len(units), len(origins)), dtype=bool)
-        for column, own in enumerate(origins):
-            found[[unit_of[name] for name in own if name in unit_of], column] = True
-        return found
-
     if isinstance(member, Guest) or isinstance(member.recoding, Preprocessing):
         # a stack with such members holds rows of the fit
         stand_ins, weights = stack.background  # type: ignore[misc]
         places = np.arange(len(table) + len(stand_ins))[:, None] + np.zeros(len(names), dtype=int)
-        seen = SeenRows(places[: len(table)], belongs([(name,) for name in names]), places[len(table) :], weights)
-        return partial(seen.log_joint, score=lambda cells: member.log_proba(table.picked(stand_ins, cells)))
+        own = belonging(units, [(name,) for name in names])
+
+        def log_proba_of_places(cells: Array) -> Array:
+            return member.log_proba(table.picked(stand_ins, cells))
+
+        return SeenRows(places[: len(table)], own, places[len(table) :], weights, log_proba_of_places)
 
     recoding, fitted = member.recoding, member.fitted
     if isinstance(recoding, Leaves) or (isinstance(recoding, Curves) and recoding.is_mixing):
@@ -184,11 +176,15 @@ def _view(member: Member | Guest, stack: Stack, table: Table, units: Sequence[Se
             back = np.linalg.pinv(recoding.rotation_)
             gaps = recoding.center_ + drawn[:, : len(back)] @ back
         values = np.asarray(inner.transform(table).numeric(), dtype=np.float64)
-        seen = SeenRows(values, belongs(inner.origins(names)), gaps, weights)
-        return partial(seen.log_joint, score=lambda cells: member.log_proba_of_recoded(recoding.made_of(cells)))
+        own = belonging(units, inner.origins(names))
+
+        def log_proba_made_of(cells: Array) -> Array:
+            return member.log_proba_of_recoded(recoding.made_of(cells))
+
+        return SeenRows(values, own, gaps, weights, log_proba_made_of)
 
     recoded, family = recoding.transform(table), fitted.model.family
-    origins, belief = belongs(recoding.origins(names)), belief_of(fitted)
+    origins, belief = belonging(units, recoding.origins(names)), belief_of(fitted)
     trees = belief if isinstance(belief, TreeDirichlet) else None
     matrix = recoded.matrix
     if issparse(matrix):
@@ -206,12 +202,12 @@ def _view(member: Member | Guest, stack: Stack, table: Table, units: Sequence[Se
         rows = MatrixTable(recoded.names, made, recoded.is_named, coded)
         return _by_trees(fitted, trees, rows) if trees else member.log_proba_of_recoded(rows)
 
-    seen = SeenRows(dense, origins, gaps, weights)
+    seen = SeenRows(dense, origins, gaps, weights, log_proba)
     if not trees:
-        return partial(seen.log_joint, score=log_proba)
+        return seen
 
     def of_trees(rows: Array, sets: Array) -> Array:
-        found = seen.log_joint(rows, sets, log_proba)
+        found = seen(rows, sets)
         # the answer to a row with gaps is the sum over the levels of these
         found[sets.all(1)] = member.log_proba_of_recoded(recoded.take(rows))
         return found
