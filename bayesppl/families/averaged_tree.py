@@ -32,8 +32,8 @@ from bayesppl.families.categorical import draw_outcomes
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import Missing
 from bayesppl.families.find_levels import Levels
-from bayesppl.families.level_columns import Cuts, LevelColumns, Unseen, numbers_of, outcomes_of
-from bayesppl.families.support import ANYTHING, Support
+from bayesppl.families.level_columns import Cuts, LevelColumns, Unseen, outcomes_of
+from bayesppl.families.support import ANYTHING, Support, present_numbers
 from bayesppl.families.trees import TreeFamily
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.kernels.tree_sums import directed_edges
@@ -172,11 +172,9 @@ def _bins_of(table: Table, name: Hashable, weights: Array, n_bins: int) -> tuple
     """Find where to cut a column of numbers, and the middle value of each bin; return None for one of levels."""
     if table.kind(name) not in ("continuous", "integer"):
         return None, ()
-    x = numbers_of(table, name, AveragedTree.name)
-    present = ~np.isnan(x)
-    if not present.any():
-        raise ValueError(f"column {name!r} has no value to place bins by; drop the column")
-    values, places = np.unique(x[present], return_inverse=True)
+    refusal = "has no value to place bins by; drop the column"
+    x, present = present_numbers(table, name, AveragedTree.name, refusal)
+    values, places = np.unique(x, return_inverse=True)
     below = np.cumsum(np.bincount(places, weights[present]))
     shares = below / below[-1]
     last = np.arange(len(values))  # of each bin

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import singledispatch
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -108,8 +108,8 @@ def leave_one_out_of_factors(
 def log_evidence(family: Family, prior: Any, statistics: Any) -> dict[str, Evidence]:
     """Return log p(X | y) per block of columns (under the empty name for a family of one block)."""
     return {
-        leaf.name: leaf.labelled(leaf.values[0].factor_dims, _log_evidence(leaf.family, *leaf.values))
-        for leaf in _leaves(family, prior, statistics)
+        prefix[:-1]: Evidence(prefixed(of_part.factor_dims, prefix), _log_evidence(part, of_part, sums))
+        for prefix, part, (of_part, sums) in _leaves(family, prior, statistics)
     }
 
 
@@ -156,8 +156,8 @@ def common_prior(family: Family, statistics: Any) -> Any:
         return Joint(parts, {block: f"{block}_" for block in parts})
     if isinstance(family, Wrapping):
         return common_prior(family.inner, statistics)
-    [leaf] = _leaves(family)
-    found: Any = leaf.family.resolve_prior(statistics)
+    [(_, leaf, _)] = _leaves(family)
+    found: Any = leaf.resolve_prior(statistics)
     if found.hierarchy is not None:
         return found.hierarchy.common(found)
     try:
@@ -180,13 +180,11 @@ def log_bayes_factor(family: Family, prior: Any, common: Any, statistics: Any) -
     statistics : Statistics
         Of the classes.
     """
-    return {
-        leaf.name: leaf.labelled(
-            tuple(dim for dim in leaf.values[0].factor_dims if dim != "class"),
-            _log_bayes_factor(leaf.family, *leaf.values),
-        )
-        for leaf in _leaves(family, prior, common, statistics)
-    }
+    found = {}
+    for prefix, part, values in _leaves(family, prior, common, statistics):
+        dims = tuple(dim for dim in values[0].factor_dims if dim != "class")
+        found[prefix[:-1]] = Evidence(prefixed(dims, prefix), _log_bayes_factor(part, *values))
+    return found
 
 
 def _log_bayes_factor(family: ConjugateFamily, prior: Any, common: Any, statistics: Any) -> Array:
@@ -263,24 +261,14 @@ def _(family: CompositeFamily, posterior: Any, X: BlockRows) -> tuple[Any, Block
 
 def _n_classes(family: Family) -> int:
     """Return the number of classes of a family all parts of which have closed forms."""
-    leaves = list(_leaves(family))
-    return len(leaves[0].family.classes)
+    leaves = [leaf for _, leaf, _ in _leaves(family)]
+    return len(leaves[0].classes)
 
 
-class _Leaf(NamedTuple):
-    """A family that is not made of others, with its block, the prefix of its names, and what belongs to it."""
+def _leaves(family: Family, *values: Any, prefix: str = "") -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
+    """Yield the families that others are made of, each between the prefix of its names and its part of the values.
 
-    name: str
-    prefix: str
-    family: Any
-    values: Sequence[Any]
-
-    def labelled(self, dims: Sequence[str], values: Array) -> Evidence:
-        return Evidence(prefixed(dims, self.prefix), values)
-
-
-def _leaves(family: Family, *values: Any, name: str = "", prefix: str = "") -> Iterator[_Leaf]:
-    """Yield the families that others are made of.
+    The prefix is the name of the block and an underscore; empty for a family of one block.
 
     Raises
     ------
@@ -288,12 +276,11 @@ def _leaves(family: Family, *values: Any, name: str = "", prefix: str = "") -> I
         If one of them has no conjugate prior.
     """
     if isinstance(family, Wrapping):
-        yield from _leaves(family.inner, *values, name=name, prefix=prefix)
+        yield from _leaves(family.inner, *values, prefix=prefix)
     elif isinstance(family, CompositeFamily):
         for block, part in family.parts.items():
-            parts = (value.parts[block] for value in values)
-            yield from _leaves(part, *parts, name=prefix + block, prefix=f"{prefix}{block}_")
+            yield from _leaves(part, *(value.parts[block] for value in values), prefix=f"{prefix}{block}_")
     elif isinstance(family, ConjugateFamily | MultivariateT):
-        yield _Leaf(name, prefix, family, values)
+        yield prefix, family, values
     else:
         raise NotConjugateError(family._no_closed_form.format(family.name))

@@ -75,17 +75,14 @@ class Hierarchy:
         """The share of the rows of the other classes that the prior of each class holds: (n_classes,)."""
         return self._share(self.independence + _of_others(self.degrees))
 
-    def resolved(self, shape: tuple[int, int], scatter: Array) -> NormalInverseWishart:
-        """Return the prior of every class, from the scatter of each where the covariance is not tied."""
-        if self.is_lent:
-            found = self._given(_of_others(self._in_units(scatter)), _of_others(self.degrees))
-        else:
-            nu = np.asarray(len(self.sd) - 1 + self.independence)
-            found = self._of(shape[0], nu, self.independence * np.eye(len(self.sd)))
+    def tied(self) -> NormalInverseWishart:
+        """Return the prior of every class, where all share one covariance."""
+        nu = np.asarray(len(self.sd) - 1 + self.independence)
+        found = self._of(len(self.degrees), nu, self.independence * np.eye(len(self.sd)))
         return replace_unchecked(found, hierarchy=self)
 
     def lent(self, statistics: Moments) -> NormalInverseWishart:
-        """Return the prior of every class with these numbers, made of the same share of other rows."""
+        """Return the prior of every class, made of the same share of the rows of all others as in the fit."""
         scatter, degrees = self._in_units(statistics.scatter), scatter_degrees(statistics)
         return replace_unchecked(
             self._given(_of_others(scatter), _of_others(degrees), self.shares), hierarchy=self
@@ -161,8 +158,8 @@ def hierarchical_prior(statistics: Moments, tied: bool, columns: Sequence[Hashab
     columns : sequence of hashable
         Names of the columns, for errors.
     """
-    n_classes, n_features = statistics.mean.shape
-    return hierarchy(statistics, tied, columns).resolved((n_classes, n_features), statistics.scatter)
+    found = hierarchy(statistics, tied, columns)
+    return found.tied() if tied else found.lent(statistics)
 
 
 def hierarchy(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> Hierarchy:

@@ -34,7 +34,7 @@ from bayesppl.families.choosing.bins import (
     quantile_edges,
 )
 from bayesppl.families.choosing.column_cells import rounding_of
-from bayesppl.families.support import REAL_NUMBERS, checked_numbers
+from bayesppl.families.support import present_numbers
 from bayesppl.families.transformed import Transformed
 from bayesppl.kernels.arrays import Array
 
@@ -136,11 +136,8 @@ class Histogram(Transformed):
         if self.edges is not None:
             return _declared(self.edges, name)
         one_of("spacing", self.spacing, get_args(Spacing))
-        x = np.asarray(checked_numbers(table, [name], self.name, REAL_NUMBERS)[:, 0], dtype=np.float64)
-        present = ~np.isnan(x)
-        x = x[present]
-        if not len(x):
-            raise ValueError(f"column {name!r} has no value to place bins by; declare edges, or drop the column")
+        refusal = "has no value to place bins by; declare edges, or drop the column"
+        x, present = present_numbers(table, name, self.name, refusal)
         ordered, rounding = Ordered.of(x, weights[present]), rounding_of(x)
         bounds = bounds_of(x, rounding)
         if self.bins == "evidence":

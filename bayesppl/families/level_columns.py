@@ -35,7 +35,7 @@ from bayesppl.families.find_levels import (
     skip_unseen,
     unseen_beside,
 )
-from bayesppl.families.support import REAL_NUMBERS, checked_numbers
+from bayesppl.families.support import numbers_of
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.integer_levels import Places, smallest_type
 
@@ -242,11 +242,6 @@ def outcomes_of(table: Table, levels: Levels | None, unseen: Unseen) -> tuple[tu
         return tuple((*found, unseen_beside(found)) for found in levels_that_occur(table))
     declared = declared_levels(levels, table.names)
     return tuple(declared[name] for name in table.names)
-
-
-def numbers_of(table: Table, name: Hashable, family: str) -> Array:
-    """Read the numbers of one column, for the family of this name: (n_rows,)."""
-    return np.asarray(checked_numbers(table, [name], family, REAL_NUMBERS), dtype=np.float64)[:, 0]
 
 
 def cell_names(cells: Iterable[tuple[Hashable, ...]], separator: str) -> list[str]:

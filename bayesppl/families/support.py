@@ -86,6 +86,20 @@ def checked_numbers(table: Table, columns: Sequence[Hashable], name: str, suppor
     return X
 
 
+def numbers_of(table: Table, name: Hashable, family: str) -> Array:
+    """Read one column as real numbers, NaN where they are missing: (n_rows,)."""
+    return np.asarray(checked_numbers(table, [name], family, REAL_NUMBERS)[:, 0], dtype=np.float64)
+
+
+def present_numbers(table: Table, name: Hashable, family: str, refusal: str) -> tuple[Array, Array]:
+    """Read the numbers of one column that are not missing, and their rows; refuse a column that has none."""
+    x = numbers_of(table, name, family)
+    present = np.flatnonzero(~np.isnan(x))
+    if not len(present):
+        raise ValueError(f"column {name!r} {refusal}")
+    return x[present], present
+
+
 def check_support(
     X: Any, columns: Sequence[Hashable], name: str, support: Support, *, allows_sparse: bool = False
 ) -> None:

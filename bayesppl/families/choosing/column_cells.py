@@ -9,7 +9,7 @@ import numpy as np
 
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
-from bayesppl.families.support import REAL_NUMBERS, checked_numbers
+from bayesppl.families.support import present_numbers
 from bayesppl.kernels.arrays import Array, Responsibilities
 
 # Digits of the largest value: beyond them floating-point numbers leave none to recognise multiples by
@@ -60,11 +60,8 @@ def read_cells(
     responsibilities: Responsibilities,
     classes: Sequence[Hashable],
 ) -> Cells:
-    x = np.asarray(checked_numbers(table, [name], "real-valued", REAL_NUMBERS)[:, 0], dtype=np.float64)
-    present = np.flatnonzero(~np.isnan(x))
-    if not len(present):
-        raise ValueError(f"column {name!r} holds no value to choose a density by; drop it, or name its block")
-    x = x[present]
+    refusal = "holds no value to choose a density by; drop it, or name its block"
+    x, present = present_numbers(table, name, "real-valued", refusal)
     rounding = rounding_of(x)
     # values on no grid: their digits end somewhere, and where is the same for all densities
     step = rounding or 1e-9 * float(np.abs(x).max())
