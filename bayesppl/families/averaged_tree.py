@@ -123,7 +123,7 @@ class AveragedTree(TreeFamily):
             )
             declared = levels if isinstance(levels, Mapping) else table.names
             bins = [
-                (None, ()) if name in declared else _bins_of(table, name, weights, self.bins)
+                (None, ()) if name in declared else _cut_into_bins(table, name, weights, self.bins)
                 for name in table.names
             ]
         of_levels = [name for name, (cuts, _) in zip(table.names, bins, strict=True) if cuts is None]
@@ -168,7 +168,7 @@ class AveragedTree(TreeFamily):
         return drawn
 
 
-def _bins_of(table: Table, name: Hashable, weights: Array, n_bins: int) -> tuple[Cuts, tuple[Hashable, ...]]:
+def _cut_into_bins(table: Table, name: Hashable, weights: Array, n_bins: int) -> tuple[Cuts, tuple[Hashable, ...]]:
     """Find where to cut a column of numbers, and the middle value of each bin; return None for one of levels."""
     if table.kind(name) not in ("continuous", "integer"):
         return None, ()

@@ -1,7 +1,7 @@
 """The columns and classes that a family was bound to: how tables are read into rows, and rows back into columns.
 
 What concerns columns rather than densities is a value of its own, ``family.bound``: which numbers the cells can
-be, what the parameters are labelled with, which columns are independent of each other, what a row brings along,
+be, what the parameters are labelled with, which columns are independent of each other, which covariates a row has,
 and what is left of a row of which some columns are missing.
 """
 
@@ -87,7 +87,7 @@ class BoundColumns(ABC):
 
     #: Dimension names of every parameter, the class axis among them: :data:`Dims`.
     dims: Any
-    #: What a row brings along that is not modelled, such as its number of trials: the values each can take.
+    #: Numbers of a row that are given, not modelled, such as its number of trials: the values that each can take.
     covariate_supports: Any = MappingProxyType({})
 
     @property
@@ -165,8 +165,8 @@ class NumberColumns(BoundColumns):
     is_separate : bool
         Whether the columns are independent given the class, or are one factor.
     covariate_supports : mapping of str to Support
-        Of a number of every row: its total where no column holds it, and an empty row is then what is left of a
-        row that shows no column.
+        Of a number of every row. Where no column holds it, it is the total of the row, and a row of which no
+        column is seen is an empty one.
     row_column : hashable, optional
         The column that holds the number of every row, and is no feature; encoded rows have it last.
     row_dim : str

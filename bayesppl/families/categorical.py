@@ -58,7 +58,7 @@ class TableFamily(ConjugateFamily):
 
     #: Whether all columns share one table, so that nothing has a dimension of tables.
     is_joint: ClassVar[bool] = False
-    #: Name of what is observed of the k-th table in PyMC, whose first column is this.
+    #: Name of the observed variable of the k-th table in PyMC, by the number of the table or its first column.
     _observed_as: ClassVar[str]
 
     probability: Dirichlet | Any = Dirichlet()
@@ -72,7 +72,7 @@ class TableFamily(ConjugateFamily):
     groups: tuple[tuple[int, ...], ...] = field(default=(), kw_only=True, repr=False)
 
     @abstractmethod
-    def _grouped(self, table: Table, members: Membership | None) -> tuple[tuple[int, ...], ...]:
+    def _choose_groups(self, table: Table, members: Membership | None) -> tuple[tuple[int, ...], ...]:
         """Choose the columns of each table, by place, once the family has the columns and levels of ``table``."""
 
     @cached_property
@@ -86,7 +86,7 @@ class TableFamily(ConjugateFamily):
         outcomes = outcomes_of(table, self.levels, self.unseen)
         bound = replace(self, columns=table.names, classes=tuple(classes), outcomes=outcomes)
         if sum(map(len, self.groups)) != len(outcomes):
-            bound = replace(bound, groups=bound._grouped(table, members))
+            bound = replace(bound, groups=bound._choose_groups(table, members))
         for group in bound.groups:
             n_cells = prod(len(outcomes[j]) for j in group)
             if len(group) > 1 and n_cells > MOST_CELLS:
@@ -206,7 +206,7 @@ class Categorical(TableFamily):
     name: ClassVar[str] = "categorical"
     _observed_as: ClassVar[str] = "x_{column}"
 
-    def _grouped(self, table: Table, members: Membership | None) -> tuple[tuple[int, ...], ...]:
+    def _choose_groups(self, table: Table, members: Membership | None) -> tuple[tuple[int, ...], ...]:
         return tuple((j,) for j in range(len(self.columns)))
 
 
@@ -251,5 +251,5 @@ class JointCategorical(TableFamily):
     is_joint: ClassVar[bool] = True
     _observed_as: ClassVar[str] = "x"
 
-    def _grouped(self, table: Table, members: Membership | None) -> tuple[tuple[int, ...], ...]:
+    def _choose_groups(self, table: Table, members: Membership | None) -> tuple[tuple[int, ...], ...]:
         return (tuple(range(len(self.columns))),)

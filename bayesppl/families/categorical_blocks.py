@@ -46,7 +46,7 @@ class CategoricalBlocks(TableFamily, listed=False):
     name: ClassVar[str] = "categorical_blocks"
     _observed_as: ClassVar[str] = "{k}_x"
 
-    def _grouped(self, table: Table, members: Membership | None) -> tuple[tuple[int, ...], ...]:
+    def _choose_groups(self, table: Table, members: Membership | None) -> tuple[tuple[int, ...], ...]:
         """Find the tables of the highest evidence by merging pairs of blocks."""
         members = members or Membership.alike(len(table))
         X = self.bound.encode(table)

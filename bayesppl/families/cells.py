@@ -174,7 +174,7 @@ class CellFamily(OfColumns, ConjugateFamily):
         cells, numbers = self._split(X)
         index, at, dims = present_cells(cells, codes, prefix)
         parameter = variables[self.pair.parameter]
-        number = self._declared_number(numbers, at, prefix)
+        number = self._number_for_pymc(numbers, at, prefix)
         self.observe(f"{prefix}x", parameter[index], number, observed=cells[at], dims=dims)
 
     @final
@@ -221,7 +221,7 @@ class CellFamily(OfColumns, ConjugateFamily):
         features = X[:, :-1]
         return features, np.broadcast_to(X[:, -1:], features.shape)
 
-    def _declared_number(self, numbers: Array, at: Any, prefix: str) -> Any:
+    def _number_for_pymc(self, numbers: Array, at: Any, prefix: str) -> Any:
         """Return the number of each observed cell; that of a row is ``pm.Data``, which other rows replace."""
         if self.number.support is COUNTS:
             numbers = numbers.astype(np.int64)

@@ -28,7 +28,6 @@ from bayesppl.families.composite import BlockRows, CompositeFamily, prefixed
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, covariates_of
 from bayesppl.families.family import ConjugateFamily, Evidence, Family
 from bayesppl.families.mixture import Mixture
-from bayesppl.families.multivariate_t import MultivariateT
 from bayesppl.families.transformed import Wrapping
 from bayesppl.kernels.arrays import Array, Responsibilities, select_draws
 
@@ -38,7 +37,7 @@ def with_classes(family: Family, classes: Sequence[Any]) -> Family:
     if isinstance(family, CompositeFamily):
         blocks = (family.blocks or {}).items()
         return replace(family, blocks={name: (at, with_classes(part, classes)) for name, (at, part) in blocks})
-    if isinstance(family, Wrapping | MultivariateT):
+    if isinstance(family, Wrapping):
         return replace(family, inner=with_classes(family.inner, classes))
     if isinstance(family, Mixture):
         within = with_classes(family.inner, component_labels(classes, family.components))
@@ -191,7 +190,7 @@ def _log_bayes_factor(family: ConjugateFamily, prior: Any, common: Any, statisti
     _log_evidence(family, prior, statistics)  # refuses a prior under which there is none
     if family.has_fixed_margins:
         return np.asarray(prior.log_association(statistics))
-    if isinstance(prior, SparseMeans):  # which has both
+    if isinstance(prior, SparseMeans):  # which holds both distributions
         return prior.log_bayes_factor(statistics)
     of_classes, of_all = _log_increment(prior, statistics), common.log_increment(statistics.pooled())
     return _over_classes(prior, of_classes) - _over_classes(common, of_all)
@@ -280,7 +279,7 @@ def _leaves(family: Family, *values: Any, prefix: str = "") -> Iterator[tuple[st
     elif isinstance(family, CompositeFamily):
         for block, part in family.parts.items():
             yield from _leaves(part, *(value.parts[block] for value in values), prefix=f"{prefix}{block}_")
-    elif isinstance(family, ConjugateFamily | MultivariateT):
+    elif isinstance(family, ConjugateFamily):
         yield prefix, family, values
     else:
         raise NotConjugateError(family._no_closed_form.format(family.name))

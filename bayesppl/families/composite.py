@@ -267,6 +267,6 @@ def _check_names(blocks: Mapping[str, BoundColumns]) -> None:
                 )
 
 
-def parameters_of(prefix: str, theta: Theta, family: Family) -> Theta:
-    """Select the parameters of a block, under the names that its family has for them."""
-    return {parameter: theta[prefix + parameter] for parameter in family.bound.dims}
+def parameters_of(prefix: str, theta: Theta | None, family: Family) -> Any:
+    """Select the parameters of a block, under the names that its family has for them; None of unknown ones."""
+    return theta and {parameter: theta[prefix + parameter] for parameter in family.bound.dims}

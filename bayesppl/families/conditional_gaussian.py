@@ -29,9 +29,9 @@ from bayesppl.families.bound import JointColumns
 from bayesppl.families.categorical import Categorical, JointCategorical, TableFamily
 from bayesppl.families.categorical_blocks import CategoricalBlocks
 from bayesppl.families.choosing.infer_families import Integers, categories_and_numbers
-from bayesppl.families.composite import BlockRows, GivenBlocks
+from bayesppl.families.composite import BlockRows, GivenBlocks, parameters_of
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
-from bayesppl.families.family import Missing
+from bayesppl.families.family import ConjugateFamily, Missing
 from bayesppl.families.find_levels import Levels
 from bayesppl.families.gaussian_regression import GaussianRegression
 from bayesppl.families.level_columns import Unseen
@@ -59,7 +59,7 @@ CategoryTables = Literal["evidence", "independent", "joint"]
 
 
 @dataclass(frozen=True, eq=False)
-class ConditionalGaussian(Wrapping):
+class ConditionalGaussian(Wrapping, ConjugateFamily):
     """Categories, and correlated numbers whose mean depends on them: the location model.
 
     Parameters
@@ -161,10 +161,7 @@ class ConditionalGaussian(Wrapping):
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> BlockRows:
-        levels, numbers = (
-            {name: theta[f"{block}_{name}"] for name in family.bound.dims}
-            for block, family in self.inner.parts.items()
-        )
+        levels, numbers = (parameters_of(f"{block}_", theta, part) for block, part in self.inner.parts.items())
         drawn = self.of_categories.simulate(levels, codes, rng)
         given = {"given": self.of_categories.bound.indicators(drawn)}
         return BlockRows(
@@ -173,6 +170,9 @@ class ConditionalGaussian(Wrapping):
 
     def observe_rows(self, variables: dict[str, Any], X: BlockRows, codes: Array, prefix: str = "") -> None:
         self.inner.observe_rows(variables, self.with_predictors(X), codes, prefix)
+
+    def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
+        self.inner.observe_statistics(variables, statistics, prefix)
 
     def with_predictors(self, X: BlockRows) -> BlockRows:
         """Return rows whose numbers stand beside the indicators of their categories."""

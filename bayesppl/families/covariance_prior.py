@@ -78,14 +78,14 @@ class Hierarchy:
     def tied(self) -> NormalInverseWishart:
         """Return the prior of every class, where all share one covariance."""
         nu = np.asarray(len(self.sd) - 1 + self.independence)
-        found = self._of(len(self.degrees), nu, self.independence * np.eye(len(self.sd)))
+        found = self._prior_with(len(self.degrees), nu, self.independence * np.eye(len(self.sd)))
         return replace_unchecked(found, hierarchy=self)
 
     def lent(self, statistics: Moments) -> NormalInverseWishart:
         """Return the prior of every class, made of the same share of the rows of all others as in the fit."""
         scatter, degrees = self._in_units(statistics.scatter), scatter_degrees(statistics)
         return replace_unchecked(
-            self._given(_of_others(scatter), _of_others(degrees), self.shares), hierarchy=self
+            self._prior_given(_of_others(scatter), _of_others(degrees), self.shares), hierarchy=self
         )
 
     def common(self, prior: Any) -> Any:
@@ -98,7 +98,7 @@ class Hierarchy:
         """
         n_features, found = len(self.sd), prior.select_classes(np.zeros(1, dtype=np.intp))
         if self.is_lent:
-            found = self._given(np.zeros((1, n_features, n_features)), np.zeros(1))
+            found = self._prior_given(np.zeros((1, n_features, n_features)), np.zeros(1))
         return replace_unchecked(found, kappa=len(self.degrees) * found.kappa)
 
     def log_evidence(self, statistics: Moments) -> Array:
@@ -119,7 +119,7 @@ class Hierarchy:
         before, degrees = np.zeros_like(scatter[ring]), np.zeros(len(ring))
         rows = Moments(statistics.count[ring], statistics.mean[ring], statistics.scatter[ring])
         for n_before in range(len(ring)):
-            log_evidence[ring] += self._given(before, degrees).log_increment(rows) / len(ring)
+            log_evidence[ring] += self._prior_given(before, degrees).log_increment(rows) / len(ring)
             # the next order has one class more before each: they follow each other in a ring
             another = np.roll(ring, n_before + 1)
             before, degrees = before + scatter[another], degrees + self.degrees[another]
@@ -133,15 +133,15 @@ class Hierarchy:
         """Return the share of this number of rows that the prior of a class holds."""
         return self.others / (self.others + rows)
 
-    def _given(self, scatter: Array, degrees: Array, share: Array | None = None) -> NormalInverseWishart:
+    def _prior_given(self, scatter: Array, degrees: Array, share: Array | None = None) -> NormalInverseWishart:
         """Return the prior of every class: a share of the first prior and of these sums of other classes."""
         n_classes, n_features = scatter.shape[:2]
         rows = self.independence + degrees
         share = self._share(rows) if share is None else share
         psi = share[:, None, None] * (self.independence * np.eye(n_features) + scatter)
-        return self._of(n_classes, n_features - 1 + share * rows, psi)
+        return self._prior_with(n_classes, n_features - 1 + share * rows, psi)
 
-    def _of(self, n_classes: int, nu: Array, psi: Array) -> NormalInverseWishart:
+    def _prior_with(self, n_classes: int, nu: Array, psi: Array) -> NormalInverseWishart:
         location = np.broadcast_to(self.location, (n_classes, len(self.sd)))
         kappa, units = np.full(n_classes, self.kappa), self.sd[:, None] * self.sd
         return replace_unchecked(_ANY, location=location, kappa=kappa, nu=nu, psi=psi * units)

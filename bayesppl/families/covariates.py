@@ -1,4 +1,4 @@
-"""Covariates of rows: numbers that a row brings along and that no family models.
+"""Covariates of rows: numbers that belong to a row and that no family models.
 
 The trials of a binomial row, the exposure of a Poisson row and the total of a row of counts are given, not random:
 a density is that of the features *given* them, and a row can be simulated only for given ones. They have names,
@@ -19,7 +19,7 @@ from bayesppl.kernels.arrays import Array
 #: Covariates of some rows by name: (n_rows,) each.
 Covariates = Mapping[str, Array]
 
-#: Those of rows that bring nothing along.
+#: Those of rows that have none.
 NO_COVARIATES: Covariates = MappingProxyType({})
 
 

@@ -104,7 +104,7 @@ def skip_unseen(table: Table, codes: Array, names: Sequence[Hashable], unseen: A
         codes[new, j] = -1
         rows |= new
     warn(
-        f"{_named([names[j] for j in places], found)} that did not occur in training, in {int(rows.sum())} "
+        f"{_list_columns([names[j] for j in places], found)} that did not occur in training, in {int(rows.sum())} "
         "rows: such cells are skipped. unseen='error' refuses them; unseen='learned' takes them as evidence for "
         "classes of few rows",
         UnseenLevelWarning,
@@ -130,7 +130,7 @@ def refuse_unseen(table: Table, codes: Array, names: Sequence[Hashable], unseen:
         )
 
 
-def _named(names: Sequence[Hashable], found: Sequence[Sequence[Hashable]]) -> str:
+def _list_columns(names: Sequence[Hashable], found: Sequence[Sequence[Hashable]]) -> str:
     """Name the first columns, each with a level that is new in it, and count the others."""
     n_levels = sum(map(len, found))
     if len(names) == 1:

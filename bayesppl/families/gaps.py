@@ -138,7 +138,7 @@ def _(family: CompositeFamily, theta: Theta, X: BlockRows, codes: Array, rng: np
 def _(family: CompositeFamily, theta: Theta | None, X: BlockRows, shares: Array) -> JointStatistics:
     return JointStatistics(
         {
-            block: expected_statistics(part, _of_block(block, theta, part), X.parts[block], shares)
+            block: expected_statistics(part, parameters_of(f"{block}_", theta, part), X.parts[block], shares)
             for block, part in family.parts.items()
         }
     )
@@ -244,20 +244,20 @@ def _(family: Mixture, X: Any) -> Array:
 @draw_gaps.register(Mixture)
 def _(family: Mixture, theta: Theta | None, X: Any, codes: Array, rng: np.random.Generator) -> Allocated:
     within = family.allocate(theta, X, codes, rng)
-    inner, at = _of_inner(family, theta), codes * family.components + within
-    return Allocated(draw_gaps(family.inner, inner, X, at, rng), within)
+    at = codes * family.components + within
+    return Allocated(draw_gaps(family.inner, theta, X, at, rng), within)
 
 
 @draw_missing.register(Mixture)
 def _(family: Mixture, theta: Theta, X: Any, codes: Array, rng: np.random.Generator) -> Any:
     at = codes * family.components + family.allocate(theta, X, codes, rng)
-    return draw_missing(family.inner, _of_inner(family, theta), X, at, rng)
+    return draw_missing(family.inner, theta, X, at, rng)
 
 
 @expected_statistics.register(Mixture)
 def _(family: Mixture, theta: Theta | None, X: Any, shares: Array) -> JointStatistics:
     of_components = (shares[..., None] * family.shares(theta, X)).reshape(len(shares), -1)
-    found = expected_statistics(family.inner, _of_inner(family, theta), X, of_components)
+    found = expected_statistics(family.inner, theta, X, of_components)
     return with_counts(found, of_components.sum(0))
 
 
@@ -265,16 +265,8 @@ def _(family: Mixture, theta: Theta | None, X: Any, shares: Array) -> JointStati
 def _(family: Mixture, theta: Theta, X: Any, shares: Array, rng: np.random.Generator) -> JointStatistics:
     proba = family.shares(theta, X).reshape(-1, family.components)
     of_components = draw_shares(proba, shares.ravel(), rng).reshape(len(shares), -1)
-    found = drawn_statistics(family.inner, _of_inner(family, theta), X, of_components, rng)
+    found = drawn_statistics(family.inner, theta, X, of_components, rng)
     return with_counts(found, of_components.sum(0))
-
-
-def _of_inner(family: Mixture, theta: Theta | None) -> Any:
-    return theta and family.of_components(theta)
-
-
-def _of_block(block: str, theta: Theta | None, part: Family) -> Any:
-    return theta and parameters_of(f"{block}_", theta, part)
 
 
 def _drawn_by_block(
@@ -287,7 +279,7 @@ def _drawn_by_block(
 ) -> BlockRows:
     return BlockRows(
         {
-            block: draw(part, _of_block(block, theta, part), X.parts[block], codes, rng)
+            block: draw(part, parameters_of(f"{block}_", theta, part), X.parts[block], codes, rng)
             for block, part in family.parts.items()
         }
     )

@@ -123,7 +123,7 @@ class DiagonalGaussian(IndependentNormals):
         return choose_prior(
             self.prior,
             {
-                # a variance that the columns share is none of a column
+                # a variance that the columns share belongs to no single column
                 **(
                     {}
                     if "feature" in self.shared

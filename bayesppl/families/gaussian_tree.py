@@ -86,7 +86,7 @@ class GaussianTree(OfColumns, TreeFamily):
         return worth
 
     def log_likelihood(self, theta: Theta) -> LogDensity:
-        return log_density_of_vectors(theta["mean"], covariances_along(theta), False).of(lambda X: X)
+        return log_density_of_vectors(theta["mean"], covariances_along(theta), False)
 
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES

@@ -134,8 +134,7 @@ class Mixture(Family):
         return Joint(parts, dict.fromkeys(parts, ""))
 
     def log_likelihood(self, theta: Theta) -> LogDensity:
-        density = self.inner.log_likelihood(self.of_components(theta))
-        return self.over_components(density, theta[COMPONENT_WEIGHT])
+        return self.over_components(self.inner.log_likelihood(theta), theta[COMPONENT_WEIGHT])
 
     def over_components(self, density: LogDensity, weights: Array) -> LogDensity:
         """Sum the densities of components, times their weights (..., n_components), within each class."""
@@ -159,7 +158,7 @@ class Mixture(Family):
 
     def by_component(self, theta: Theta, X: Any) -> Array:
         """Return the log densities of rows in every component: (n_rows, n_classes, components)."""
-        return self._by_class(self.inner.log_likelihood(self.of_components(theta))(X))
+        return self._by_class(self.inner.log_likelihood(theta)(X))
 
     def allocate(self, theta: Theta | None, X: Any, codes: Array, rng: np.random.Generator) -> Array:
         """Draw the component of every row within its class, (n_rows,); in turn where no parameters are known."""
@@ -167,15 +166,11 @@ class Mixture(Family):
             return np.arange(X.shape[0]) % self.components
         return draw_codes(self.shares(theta, X)[np.arange(X.shape[0]), codes], rng)
 
-    def of_components(self, theta: Theta) -> Theta:
-        """Select the parameters of the components, without their weights."""
-        return {parameter: theta[parameter] for parameter in self.inner.bound.dims}
-
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> Any:
         drawn = draw_codes(self._by_class(theta[COMPONENT_WEIGHT])[codes], rng)
-        return self.inner.simulate(self.of_components(theta), codes * self.components + drawn, rng, covariates)
+        return self.inner.simulate(theta, codes * self.components + drawn, rng, covariates)
 
     def rows(self, X: Any) -> AllocatedRows:
         if not isinstance(X, Allocated):

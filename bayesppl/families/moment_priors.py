@@ -118,7 +118,7 @@ def fraley_raftery_prior(
     n_classes, n_features = statistics.mean.shape
     for covariance in _covariances(total, columns):
         psi = covariance / n_classes ** (2 / n_features)
-        # known to be what the constructor would ask for
+        # what the constructor would check holds already
         prior = replace_unchecked(
             NormalInverseWishart(), location=total.mean, kappa=0.01, nu=n_features + 2, psi=psi
         )

@@ -11,7 +11,7 @@ distribution using EM and its extensions, ECM and ECME", Statistica Sinica 5, 19
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NoReturn, Self, final
 
 import numpy as np
@@ -20,20 +20,20 @@ from bayesppl.conjugate import NormalInverseWishart
 from bayesppl.conjugate.heavy_tails import TailedRows, expected_weights, log_density
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
-from bayesppl.conjugate.moments import Moments
 from bayesppl.conjugate.row_statistics import refuse_closed_form
 from bayesppl.data.arguments import real
 from bayesppl.data.table import Table
 from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
-from bayesppl.families.family import Family, Missing
+from bayesppl.families.family import Missing
 from bayesppl.families.gaussian_full import FullGaussian
+from bayesppl.families.transformed import Wrapping
 from bayesppl.kernels.arrays import Array, Theta
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class MultivariateT(Family):
+class MultivariateT(Wrapping):
     """Correlated Student-t features, robust against outliers.
 
     Nobody knows the weights of the rows, so that there is no posterior in closed form: fit it with
@@ -63,17 +63,10 @@ class MultivariateT(Family):
     name: ClassVar[str] = "multivariate t"
     missing: ClassVar[Missing] = "predicted"
     has_pymc_model: ClassVar[bool] = False
-    _no_closed_form: ClassVar[str] = (
-        "nobody knows the weight of a row, so that the {} family has no evidence and no leave-one-out in closed "
-        "form. Its predictions are those of inference='gibbs' or 'em'; compare them by held-out rows."
-    )
 
     dof: float = 4.0
     prior: str | NormalInverseWishart = "hierarchical"
     tied: bool = False
-
-    #: The family of rows of weight one, bound to the columns.
-    inner: Any = field(default=None, kw_only=True, repr=False)
 
     @property
     def bound(self) -> NumberColumns:
@@ -86,9 +79,6 @@ class MultivariateT(Family):
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
         real("MultivariateT: dof", self.dof, "lie above 2, for there to be a covariance", lambda dof: dof > 2)
         return replace(self, inner=FullGaussian(self.prior, self.tied).bind(table, classes, members))
-
-    def resolve_prior(self, statistics: Moments) -> NormalInverseWishart:
-        return self.inner.resolve_prior(statistics)
 
     def log_likelihood(self, theta: Theta) -> LogDensity:
         return log_density(theta["mean"], theta["covariance"], self.tied, self.dof)
@@ -113,9 +103,6 @@ class MultivariateT(Family):
         n_features = len(self.inner.columns)
         weights = X[:, n_features] if X.shape[1] > n_features else None
         return TailedRows(X[:, :n_features], weights, self.dof, self.tied)
-
-    def mle(self, statistics: Moments) -> Theta:
-        return self.inner.mle(statistics)
 
     def observe_rows(self, variables: dict[str, Any], X: Any, codes: Array, prefix: str = "") -> NoReturn:
         refuse_closed_form("weight")

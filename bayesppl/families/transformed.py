@@ -21,15 +21,15 @@ from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.moments import LogMoments
 from bayesppl.conjugate.row_statistics import RowStatistics, RowsWithBase
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
-from bayesppl.families.family import ConjugateFamily
+from bayesppl.families.family import ConjugateFamily, Family
 from bayesppl.kernels.arrays import Array, Theta
 
 
 @dataclass(frozen=True, eq=False)
-class Wrapping(ConjugateFamily):
+class Wrapping(Family):
     """A family whose parameters are those of another one, its ``inner`` family, and the prior too."""
 
-    #: The other family; known once bound, where it is not declared.
+    #: The other family; None before it is bound, where it is not declared.
     inner: Any = field(default=None, kw_only=True, repr=False)
 
     @final
@@ -40,14 +40,8 @@ class Wrapping(ConjugateFamily):
     def mle(self, statistics: Any) -> Theta:
         return cast(Theta, self.inner.mle(statistics))
 
-    @final
-    def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
-        self.inner.observe_statistics(variables, statistics, prefix)
-        if isinstance(statistics, LogMoments):  # of other statistics what the inner family observes holds log h
-            _add_potential(f"{prefix}log_base", statistics.log_jacobian.sum())
 
-
-class Transformed(Wrapping):
+class Transformed(Wrapping, ConjugateFamily):
     """A family of single columns that another family models after a transformation."""
 
     #: Whether h(x) differs from one.
@@ -108,6 +102,12 @@ class Transformed(Wrapping):
         self.inner.observe_rows(variables, rows, codes, prefix)
         if self.has_base:
             _add_potential(f"{prefix}log_base", self.log_base(X, rows).sum())
+
+    @final
+    def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
+        self.inner.observe_statistics(variables, statistics, prefix)
+        if isinstance(statistics, LogMoments):  # of other statistics what the inner family observes holds log h
+            _add_potential(f"{prefix}log_base", statistics.log_jacobian.sum())
 
 
 def _add_potential(name: str, log_base: float) -> None:

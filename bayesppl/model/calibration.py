@@ -82,8 +82,8 @@ class ColumnWeights:
     names : tuple
         Of the units b: columns that are independent given the class, and blocks of columns that are not.
     weights : (n_units,)
-        w. Below 1 where a unit repeats what others say, or its density is too sure; one that tells nothing of the
-        class has the weight that the others suggest.
+        w. Below 1 where a unit repeats what others say, or its density is too sure; one that is no evidence of
+        the class has the weight that the others suggest.
     log_sd : (n_units,)
         Standard errors of log w, by the sandwich formula (Godambe 1960; White 1982).
     spread : float

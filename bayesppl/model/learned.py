@@ -77,7 +77,7 @@ class Learned:
         Parameters
         ----------
         reader : str
-            Whoever later rows are read by, in words.
+            What the reader of later rows is called in messages.
         """
         model = declaration.bind(rows)
         columns = Columns(rows.table.names, rows.table.is_named, reader)

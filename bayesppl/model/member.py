@@ -21,7 +21,7 @@ from bayesppl.model.normalisation import log_probabilities
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A generative model.
+    """A generative model as a member of a stack.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Guest:
     ----------
     name : str
     classifier : estimator
-        Fitted to all rows; its ``predict_proba`` is all that is asked of it.
+        Fitted to all rows; of its methods only ``predict_proba`` is used.
     places : (n_own_classes,) of int
         Of its classes among those of the stack.
     class_shares : (n_classes,)

@@ -28,18 +28,15 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.families import closed_forms
-from bayesppl.families.bernoulli import Bernoulli
-from bayesppl.families.categorical import Categorical
 from bayesppl.families.choosing.bins import Ordered, best_bins, bounds_of
 from bayesppl.families.choosing.column_cells import Cells, read_cells
 from bayesppl.families.choosing.column_choice import ZERO, ColumnChoice
+from bayesppl.families.choosing.infer_families import FAMILIES
 from bayesppl.families.family import Family
 from bayesppl.families.gamma_rate import Exponential, GammaRate
-from bayesppl.families.gaussian import Gaussian
 from bayesppl.families.histogram import Histogram
 from bayesppl.families.lognormal import LogNormal
 from bayesppl.families.negative_binomial import NegativeBinomial
-from bayesppl.families.poisson import Poisson
 from bayesppl.families.zero_inflated import ZeroInflated
 from bayesppl.kernels.arrays import Array, Responsibilities
 
@@ -102,12 +99,9 @@ def _family(density: str, details: Mapping[Hashable, Any]) -> Family:
     if density.startswith(ZERO):
         return ZeroInflated(_family(density.removeprefix(ZERO), details))
     families: dict[str, Callable[[], Family]] = {
-        "bernoulli": Bernoulli,
-        "categorical": Categorical,
-        "gaussian": Gaussian,
+        **FAMILIES,
         "lognormal": LogNormal,
         "exponential": Exponential,
-        "poisson": Poisson,
         "gamma": lambda: GammaRate(dict(details)),
         "negative_binomial": lambda: NegativeBinomial(dict(details)),
         "histogram": lambda: Histogram(edges=dict(details)),
@@ -122,7 +116,7 @@ def _candidates(cells: Cells) -> Iterator[tuple[str, KindOfDensity]]:
     if len(levels) <= MOST_LEVELS and cells.is_rounded:
         places = max(float(len(levels)), np.rint((levels[-1] - levels[0]) / cells.rounding) + 1)
         choices = gammaln(places + 1) - gammaln(len(levels) + 1) - gammaln(places - len(levels) + 1)
-        yield _best("categorical", cells, beside=-choices)
+        yield _best("categorical", cells, extra=-choices)
     if len(levels) <= 2 and cells.is_rounded:
         return  # one or the other: there is nothing else to model
     yield from _densities(cells)
@@ -144,7 +138,7 @@ def _densities(cells: Cells) -> Iterator[tuple[str, KindOfDensity]]:
     bounds, are_positive = bounds_of(cells.values, cells.rounding), cells.values.min() > 0
     cells = cells.spread()
     of_steps = float(cells.responsibilities.sum() * np.log(cells.rounding))
-    yield _best("gaussian", cells, beside=of_steps)
+    yield _best("gaussian", cells, extra=of_steps)
     by_class = [_ordered(cells.values, cells.responsibilities, k) for k in range(len(cells.classes))]
     bins = best_bins(by_class, ["equal", "quantile"], _JEFFREYS, bounds, cells.rounding)
     yield _best("histogram", cells, [tuple(bins.edges.tolist())], of_steps - bins.log_choices)
@@ -159,7 +153,7 @@ def _counts(cells: Cells) -> Iterator[tuple[str, KindOfDensity]]:
 
 
 def _best(
-    kind: str, cells: Cells, details: Sequence[Any] = (None,), beside: float = 0.0
+    kind: str, cells: Cells, details: Sequence[Any] = (None,), extra: float = 0.0
 ) -> tuple[str, KindOfDensity]:
     """Find the member of a kind of density with the highest evidence, which pays for being one of several.
 
@@ -169,7 +163,7 @@ def _best(
     cells : Cells
     details : sequence
         What distinguishes the members.
-    beside : float
+    extra : float
         What else belongs to the log evidence.
     """
     table = MatrixTable((cells.name,), cells.values[:, None], True)
@@ -178,7 +172,7 @@ def _best(
         family = _family(kind, {cells.name: detail})
         found[detail] = _evidence(family, table, cells.responsibilities, cells.classes)
     best = max(found, key=found.__getitem__)
-    return kind, KindOfDensity(found[best] + beside - np.log(len(found)), best)
+    return kind, KindOfDensity(found[best] + extra - np.log(len(found)), best)
 
 
 def _evidence(

@@ -27,9 +27,9 @@ class ColumnChoice:
     columns : tuple
     densities : tuple of str
     log_evidence : (n_columns, n_densities)
-        Of the cells of the column given their classes; NaN where a density is none of the column.
+        Of the cells of the column given their classes; NaN where a density was not tried for the column.
     rounding : (n_columns,)
-        The step of the values, which all evidences of the column take for granted; 0 of levels.
+        The step that the values are rounded to, which all evidences of the column assume; 0 for levels.
     """
 
     columns: tuple[Hashable, ...]
