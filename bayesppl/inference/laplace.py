@@ -11,19 +11,18 @@ the order of one over the number of rows per class. Nothing is compiled.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
-from scipy.optimize import minimize
 
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.inference.base import Drawing, Draws
+from bayesppl.inference.mode import WithGradient, maximise
 from bayesppl.inference.progress import is_watched
 from bayesppl.inference.pymc.build import hyperparameters
 from bayesppl.inference.pymc.model_density import constrain, log_density
@@ -93,10 +92,7 @@ class Laplace(Drawing):
         return Draws({name: values[None] for name, values in draws.items()}, 1, self.draws, record, {})
 
 
-Gradient = Callable[[Array], tuple[float, Array]]
-
-
-def _mode_and_root(density: Gradient, start: Array) -> tuple[Array, Array]:
+def _mode_and_root(density: WithGradient, start: Array) -> tuple[Array, Array]:
     """Find the mode of a density, and the Cholesky factor of its negative Hessian there.
 
     Raises
@@ -106,14 +102,8 @@ def _mode_and_root(density: Gradient, start: Array) -> tuple[Array, Array]:
     """
     point, scale = start, _widths(density, start, 1e-3 * np.maximum(1.0, np.abs(start)))
     for _ in range(_SEARCHES):
-        at, size = point, scale
-
-        def downhill(z: Array, at: Array = at, size: Array = size) -> tuple[float, Array]:
-            value, gradient = density(at + size * z)
-            return -value, -gradient * size
-
-        point = at + size * minimize(downhill, np.zeros(len(at)), jac=True, method="L-BFGS-B").x
-        scale = _widths(density, point, _PART * size)
+        point = maximise(density, point, scale)
+        scale = _widths(density, point, _PART * scale)
     for _ in range(_STEPS):
         curvature = _curvature(density, point, _PART * scale)
         gradient = density(point)[1]
@@ -134,7 +124,7 @@ def _mode_and_root(density: Gradient, start: Array) -> tuple[Array, Array]:
     )
 
 
-def _curvature(density: Gradient, point: Array, steps: Array) -> Array:
+def _curvature(density: WithGradient, point: Array, steps: Array) -> Array:
     """Compute the negative Hessian by central differences of the gradient."""
     columns = [
         (density(point - e)[1] - density(point + e)[1]) / (2 * h)
@@ -144,7 +134,7 @@ def _curvature(density: Gradient, point: Array, steps: Array) -> Array:
     return (curvature + curvature.T) / 2
 
 
-def _widths(density: Gradient, point: Array, steps: Array) -> Array:
+def _widths(density: WithGradient, point: Array, steps: Array) -> Array:
     """Estimate the width of the density in every coordinate by its curvature; without any, by the step."""
     diagonal = np.diagonal(_curvature(density, point, steps))
     usable = np.isfinite(diagonal) & (diagonal > 0)

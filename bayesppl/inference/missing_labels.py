@@ -15,14 +15,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from bayesppl.data.rows import Rows
 from bayesppl.inference.augmentation import Incomplete
+from bayesppl.inference.mode import maximise
 from bayesppl.inference.pymc.build import to_pymc
 from bayesppl.inference.pymc.model_density import constrain, log_density
 from bayesppl.inference.pymc.row_densities import row_densities
-from bayesppl.kernels.arrays import Array, Theta, select_draws
+from bayesppl.kernels.arrays import Theta, select_draws
 from bayesppl.model.training_rows import encoded
 
 #: Name of the coefficients: at an entropy of zero, and what the largest entropy adds.
@@ -67,11 +67,6 @@ def _mode_of_labelled(problem: Incomplete) -> Theta:
     """Find the mode given the labelled rows alone: chains begin near it, where the classes have their names."""
     alone = to_pymc(problem.model, problem.prior, problem.known)
     density = log_density(alone)
-
-    def downhill(point: Array) -> tuple[float, Array]:
-        value, gradient = density(point)
-        return -value, -gradient
-
-    found = minimize(downhill, density.centre, jac=True, method="L-BFGS-B")
+    mode = maximise(density, density.centre)
     names = [variable.name for variable in alone.free_RVs]
-    return select_draws(constrain(alone, names, density.split(found.x[None])), 0)
+    return select_draws(constrain(alone, names, density.split(mode[None])), 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.optimize import minimize
 
@@ -19,6 +21,19 @@ _DRAWS = 400
 
 # A search that ends more spreads of the posterior away than this has found no mode.
 _FAR = 1e3
+
+#: The value of a log density at a point, and its gradient there.
+WithGradient = Callable[[Array], tuple[float, Array]]
+
+
+def maximise(density: WithGradient, start: Array, scale: Array | float = 1.0) -> Array:
+    """Search a maximum of a density by L-BFGS, in coordinates in which ``scale`` is one."""
+
+    def downhill(z: Array) -> tuple[float, Array]:
+        value, gradient = density(start + scale * z)
+        return -value, -gradient * scale
+
+    return start + scale * minimize(downhill, np.zeros(len(start)), jac=True, method="L-BFGS-B").x
 
 
 def find_mode(
