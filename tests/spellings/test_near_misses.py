@@ -157,8 +157,12 @@ def levels_of_a_stick_that_is_cut(y):
     pm.Categorical("x", share[y], observed=LEVELS)
 
 
+def _root(diagonal, below):
+    return pt.stack([pt.stack([diagonal[:, 0], pt.zeros(K)], -1), pt.stack([below, diagonal[:, 1]], -1)], -2)
+
+
 def _of_a_root(diagonal, below, y):
-    root = pt.stack([pt.stack([diagonal[:, 0], pt.zeros(K)], -1), pt.stack([below, diagonal[:, 1]], -1)], -2)
+    root = _root(diagonal, below)
     covariance = pt.linalg.inv(root @ pt.swapaxes(root, -1, -2))
     mu = pm.MvNormal("mu", np.zeros(D), cov=covariance / 0.5, shape=(K, D))
     pm.MvNormal("x", mu[y], cov=covariance[y], observed=REAL)
@@ -173,6 +177,39 @@ def precisions_of_a_root_that_is_cut(y):
     squares = pm.Uniform("squares", 0.0, 9.0, shape=(K, D))
     pm.Potential("of_chi_square", (np.array([2.0, 1.5]) * pt.log(squares) - squares / 2).sum())
     _of_a_root(pt.sqrt(squares), pm.Normal("below", 0.0, 1.0, shape=K), y)
+
+
+def means_that_rise_from_column_to_column(y):
+    first, step = pm.Normal("first", 0.0, 2.0, shape=(K, 1)), pm.HalfNormal("step", 1.0, shape=(K, D - 1))
+    _vectors(pt.cumsum(pt.concatenate([first, step], axis=1), axis=1), KNOWN, y)
+
+
+def means_that_rise_by_absolute_values(y):
+    first, step = pm.Normal("first", 0.0, 2.0, shape=K), pm.Normal("step", 0.0, 1.0, shape=K)
+    _vectors(pt.stack([first, first + pt.abs(step)], axis=1), KNOWN, y)
+
+
+def means_that_rise_by_roots_of_squares(y):
+    first, step = pm.Normal("first", 0.0, 2.0, shape=K), pm.Normal("step", 0.0, 1.0, shape=K)
+    _vectors(pt.stack([first, first + pt.sqrt(step**2)], axis=1), KNOWN, y)
+
+
+def rates_that_rise_as_order_statistics_do(y):
+    first, step = pm.Exponential("first", 2.0, shape=K), pm.Exponential("step", 1.0, shape=K)
+    pm.Poisson("x", pt.stack([first, first + step], axis=1)[y], observed=COUNTS)
+
+
+def probabilities_that_fall_as_order_statistics_do(y):
+    first, ratio = pm.Beta("first", 2.0, 1.0, shape=K), pm.Uniform("ratio", 0.0, 1.0, shape=K)
+    pm.Bernoulli("x", pt.stack([first, first * ratio], axis=1)[y], observed=COUNTS > 1)
+
+
+def vectors_of_means_on_one_side_of_a_centre(y):
+    squares = pm.ChiSquared("squares", np.array([6.0, 5.0]), shape=(K, D))
+    below, side = pm.Normal("below", 0.0, 1.0, shape=K), pm.HalfNormal("side", 1.0, shape=(K, D))
+    root = _root(pt.sqrt(squares), below)
+    mu = 0.5 + pt.linalg.solve(pt.swapaxes(root, -1, -2), side[..., None])[..., 0]
+    pm.MvNormal("x", mu[y], cov=pt.linalg.inv(root @ pt.swapaxes(root, -1, -2))[y], observed=REAL)
 
 
 def _wide(prior):
@@ -228,6 +265,12 @@ NEAR_MISSES = [
     levels_of_a_stick_that_is_cut,
     precisions_of_a_root_that_is_not_negative,
     precisions_of_a_root_that_is_cut,
+    vectors_of_means_on_one_side_of_a_centre,
+    means_that_rise_from_column_to_column,
+    means_that_rise_by_absolute_values,
+    means_that_rise_by_roots_of_squares,
+    rates_that_rise_as_order_statistics_do,
+    probabilities_that_fall_as_order_statistics_do,
 ]
 
 
@@ -241,6 +284,14 @@ def _solution(declare):
 @pytest.mark.parametrize("declare", NEAR_MISSES, ids=lambda declare: declare.__name__)
 def test_a_near_miss_is_not_exact(declare):
     assert _solution(declare) != "exact"
+
+
+def test_sums_and_differences_of_normal_means_are_exact():
+    def declare(y):
+        one, other = pm.Normal("one", 0.0, 1.0, shape=K), pm.Normal("other", 0.0, 1.0, shape=K)
+        pm.Normal("x", pt.stack([one + other, one - other], axis=1)[y], 1.0, observed=REAL)
+
+    assert _solution(declare) == "exact"
 
 
 def test_precisions_of_a_whole_root_are_exact():

@@ -201,8 +201,8 @@ def _of_pieces(coordinates: Coordinates, theta: Mapping[str, Any]) -> str | None
     constrained = list(coordinates.constrained.values())
     moved = [constrained[place] for place in coordinates.moving]
     for name, graph in theta.items():
-        # PyMC takes the sign and the absolute value of a precision; the ends of variables show where halves meet
-        if has_pieces([graph], moved, of_halves=False):
+        # PyMC takes the sign and the absolute value of a precision, and none of a mean
+        if has_pieces([graph], moved, of_halves=name == "mean"):
             return f"the {name} compares its variables"
     for place in coordinates.moving:
         variable = coordinates.free[place]

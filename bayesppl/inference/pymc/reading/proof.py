@@ -174,6 +174,9 @@ ENDS, SUBSETS = 10, 3
 #: How many times further than at ordinary points a mean must get, and a logarithm or log odds from its middle.
 TIMES, LOGS = 100.0, 12.0
 
+#: Points at which two entries of a parameter must get far up and down, in all four ways.
+CORNERS = 400
+
 #: How far correlations must get, up and down.
 CORRELATION = 0.3
 
@@ -192,7 +195,9 @@ def falls_short(
 ) -> str | None:
     """Say what a prior does not cover; return None where it covers all that ``belief`` does."""
     coordinates = density.coordinates
-    entrywise = _OF_MATRICES if "matrix" in natural.events.values() else _ENTRYWISE
+    entrywise: tuple[type, ...] = _OF_MATRICES if "matrix" in natural.events.values() else _ENTRYWISE
+    if set(natural.events) == {"mean"}:  # a half line may be added to another mean
+        entrywise = ()
     for place in coordinates.moving:
         variable, transform = coordinates.free[place], coordinates.transforms[place]
         # a Dirichlet or a Wishart prior may be given a transform that confines it, too
@@ -214,6 +219,9 @@ def falls_short(
             continue
         if not _covers(name, event, usual[name], [theta[name] for theta in ends]):
             return f"its prior does not cover every {name} of the family"
+        # where they stand for variables one to one, no entry of a parameter bounds another
+        if event == "scalar" and density.matches is None and _are_ordered(density, name, usual[name], rng):
+            return f"its prior does not cover every {name} of the family beside every other"
     return None
 
 
@@ -325,18 +333,32 @@ def _correlations(matrices: Array) -> Array:
 
 
 def _reaches(name: str, usual: Array, ends: Sequence[Array]) -> bool:
-    every = np.concatenate(ends)
-    if name == "mean":
-        middle = np.median(usual, axis=0)
-        spread = np.abs(usual - middle).max(0)
-        with np.errstate(all="ignore"):
-            return bool(
-                (np.nanmax(every - middle, axis=0) > TIMES * spread).all()
-                and (np.nanmax(middle - every, axis=0) > TIMES * spread).all()
-            )
+    """Whether every entry of a parameter gets far up, and far down."""
+    high, low = _far(name, usual, np.concatenate(ends))
+    return bool(high.any(0).all() and low.any(0).all())
+
+
+def _far(name: str, usual: Array, every: Array) -> tuple[Array, Array]:
+    """At which points entries of a parameter are far above those at usual points, and far below."""
     with np.errstate(all="ignore"):
-        scale = np.log(every) - (np.log1p(-every) if name == "probability" else 0.0)
-        middle = np.log(usual) - (np.log1p(-usual) if name == "probability" else 0.0)
-    high = np.nanmax(scale, axis=0) - middle.max(0)
-    low = middle.min(0) - np.nanmin(scale, axis=0)
-    return bool((high > LOGS).all() and (low > LOGS).all())
+        if name == "mean":
+            middle = np.median(usual, axis=0)
+            reach = TIMES * np.abs(usual - middle).max(0)
+            return every - middle > reach, middle - every > reach
+        values, own = (np.log(v) - (np.log1p(-v) if name == "probability" else 0.0) for v in (every, usual))
+        return values - own.max(0) > LOGS, own.min(0) - values > LOGS
+
+
+def _are_ordered(density: PriorDensity, name: str, usual: Array, rng: np.random.Generator) -> bool:
+    """Whether some entry of a parameter never gets far up where another gets far down, or far where it does."""
+    coordinates = density.coordinates
+    points = coordinates.draw(CORNERS, rng)
+    for place in coordinates.moving:
+        reach = FURTHER if coordinates.transforms[place] is None else FAR
+        # not all as far, for sums and differences of equal numbers are not far
+        signs = rng.choice([-1.0, 1.0], points[place].shape)
+        points[place] = points[place] + reach * signs * rng.uniform(0.3, 1.0, points[place].shape)
+    found = np.concatenate([theta[name] for theta, _ in _evaluated(density, points)])
+    high, low = (far.reshape(len(found), -1).astype(float) for far in _far(name, usual, found))
+    meet = np.minimum(np.minimum(high.T @ high, low.T @ low), np.minimum(high.T @ low, low.T @ high))
+    return bool((meet + np.eye(len(meet)) == 0).any())
