@@ -22,20 +22,19 @@ class, where q is r if w is one. The predictive is a Student t,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.special import log_expit
 
-from bayesppl.conjugate.conjugate import replace_unchecked
 from bayesppl.conjugate.log_density import LogDensity, mixture
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import NumberRows
 from bayesppl.conjugate.normal_inverse_gamma import NormalInverseGamma
 from bayesppl.conjugate.normal_means import NormalMeans
-from bayesppl.conjugate.row_statistics import forget, log_evidence_of, per_row
+from bayesppl.conjugate.row_statistics import about_class, forget, log_evidence_of, per_row
 from bayesppl.conjugate.sparse_means import SparseMeans
 from bayesppl.kernels.arrays import LOG_2PI, Array, log_rising
 from bayesppl.kernels.mahalanobis import weighted_squares
@@ -117,12 +116,10 @@ def leave_one_out(
 ) -> tuple[Array, Array] | None:
     """Leave rows out; see :func:`bayesppl.conjugate.pair_forms.leave_one_out`. None where its formula serves."""
     present = observed_mask(rows.X)
-    if members.few_weights is not None and (present is None or not posterior.shared):
-        fitted = log_predictive(posterior)(rows)
-        return fitted, _without(posterior, rows.X, present, members, fitted)
-    if -2 not in posterior.shared:
+    if members.few_weights is None or (posterior.shared and present is not None):
         return None
-    return log_predictive(posterior)(rows), _all_classes_without(posterior, rows, members)
+    fitted = log_predictive(posterior)(rows)
+    return fitted, _without(posterior, rows.X, present, members, fitted)
 
 
 def log_normal_density(mean: Array, variance: Array) -> LogDensity:
@@ -178,27 +175,6 @@ def _log_t_of_cells(posterior: NormalInverseGamma) -> list[Callable[[Array], Arr
     return [partial(of_class, k) for k in range(len(constant))]
 
 
-def _all_classes_without(posterior: NormalInverseGamma, rows: NumberRows, members: Membership) -> Array:
-    """Predict rows without themselves by every class: a row changes the variances that the classes share."""
-    out = np.empty((len(rows), len(posterior.kappa)))
-    for block, statistics in rows.blocks():
-        remaining = forget(posterior, statistics, members[block])
-        for k, of_cells in enumerate(_cells_without(posterior, remaining, statistics, members.codes[block])):
-            out[block, k] = per_row(of_cells)
-    return out
-
-
-def _cells_without(
-    posterior: NormalInverseGamma, remaining: NormalInverseGamma, statistics: Any, codes: Array
-) -> Iterator[Array]:
-    """Yield the log predictive of cells under each class, their own one without the row: (n_rows, n_features)."""
-    for k in range(len(posterior.kappa)):
-        own = (codes == k)[:, None]
-        location = np.where(own, remaining.location, posterior.location[k])
-        kappa = np.where(own, remaining.kappa, posterior.kappa[k])
-        yield log_evidence_of(replace_unchecked(remaining, location=location, kappa=kappa), statistics)
-
-
 def log_sparse_predictive(posterior: SparseMeans) -> LogDensity:
     """Return log p(x | y = k, data), averaged over which columns depend on the class."""
     return sparse_averaged(posterior, posterior, posterior.log_odds)
@@ -218,9 +194,9 @@ def leave_one_out_sparse(
         remaining = forget(posterior, row, members[block])
         varies, alike = log_expit(remaining.log_odds), log_expit(-remaining.log_odds)
         alike += log_evidence_of(remaining.common, row)
-        of_classes = _cells_without(posterior.inner, remaining.inner, row, members.codes[block])
-        for k, of_cells in enumerate(of_classes):
-            out[block, k] = per_row(np.logaddexp(varies + of_cells, alike))
+        for k in range(out.shape[1]):
+            inner = about_class(k, posterior.inner, remaining.inner, members.codes[block])
+            out[block, k] = per_row(np.logaddexp(varies + log_evidence_of(inner, row), alike))
     return log_sparse_predictive(posterior)(rows), out
 
 

@@ -28,12 +28,12 @@ from bayesppl.conjugate.row_statistics import (
     RowStatistics,
     RowsWithBase,
     SingleRows,
+    about_class,
     forget,
     in_blocks,
     log_evidence_of,
     per_row,
 )
-from bayesppl.conjugate.shared_cells import SharedCells, left_out
 from bayesppl.kernels.arrays import Array
 
 
@@ -100,8 +100,8 @@ def leave_one_out(
     if both is not None:
         return both
     fitted = log_predictive(posterior, n_classes)(rows)
-    if isinstance(posterior, SharedCells):
-        return fitted, left_out(posterior, rows, members, n_classes)
+    if posterior.shared_by_classes:
+        return fitted, every_class_without(posterior, rows, members, n_classes)
     return fitted, members.replaced(fitted, own_class_without(posterior, rows, members))
 
 
@@ -120,6 +120,22 @@ def own_class_without(posterior: Any, rows: Any, members: Membership) -> Array:
         remaining = forget(posterior, statistics, members[block])
         own[block] = per_row(log_evidence_of(remaining, statistics))
     return own
+
+
+def every_class_without(posterior: Any, rows: Any, members: Membership, n_classes: int) -> Array:
+    """Compute log p(x_i | y = k, all data but row i) where a row changes what the classes share.
+
+    Returns
+    -------
+    (n_rows, n_classes)
+    """
+    out = np.empty((len(rows), n_classes))
+    for block, statistics in rows.blocks():
+        remaining = forget(posterior, statistics, members[block])
+        for k in range(n_classes):
+            belief = about_class(k, posterior, remaining, members.codes[block])
+            out[block, k] = per_row(log_evidence_of(belief, statistics))
+    return out
 
 
 def inclusion_averaged(posterior: Any, common: Any, log_odds: Mapping[str, Array], n_classes: int) -> LogDensity:

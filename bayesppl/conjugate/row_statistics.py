@@ -17,6 +17,7 @@ from typing import Any, NoReturn, final
 import numpy as np
 from scipy.sparse import csr_array
 
+from bayesppl.conjugate.conjugate import replace_unchecked
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.statistics import JointStatistics, Statistics
@@ -172,6 +173,26 @@ def forget(posterior: Any, statistics: Any, members: Membership) -> Any:
         n_rows = len(members.weights)
         weighted = statistics.sum_rows(one_hot(np.arange(n_rows), n_rows, members.weights))
     return posterior.select_classes(members.codes).update(weighted.scale(-1.0))
+
+
+def about_class(k: int, posterior: Any, remaining: Any, codes: Array) -> Any:
+    """Return the belief about class k for each of these rows, once the row is taken out.
+
+    Parameters
+    ----------
+    posterior : Conjugate
+        Of all rows.
+    remaining : Conjugate
+        What :func:`forget` leaves of it for the class of every row: what the classes share is as there.
+    codes : (n_rows,)
+        The class of every row.
+    """
+    arrays = {}
+    for name, values in vars(posterior).items():
+        if isinstance(values, np.ndarray) and name not in posterior.shared_by_classes:
+            is_own = (codes == k).reshape(-1, *[1] * (values.ndim - 1))
+            arrays[name] = np.where(is_own, getattr(remaining, name), values[k])
+    return replace_unchecked(remaining, **arrays)
 
 
 def log_evidence_of(belief: Any, statistics: Any) -> Array:

@@ -9,8 +9,6 @@ import numpy as np
 
 from bayesppl.conjugate.conjugate import Conjugate, ShapeError, replace_unchecked
 from bayesppl.conjugate.declared_priors import Dims
-from bayesppl.conjugate.membership import Membership
-from bayesppl.conjugate.row_statistics import forget, log_evidence_of, per_row
 from bayesppl.kernels.arrays import Array, Theta
 
 
@@ -37,6 +35,10 @@ class SharedCells(Conjugate):
     @property
     def parameters(self) -> tuple[str, ...]:
         return tuple(self.inner.parameters)
+
+    @property
+    def shared_by_classes(self) -> tuple[str, ...]:
+        return () if self.are_apart else ("inner",)
 
     @property
     def ties_columns(self) -> bool:
@@ -126,19 +128,3 @@ def shares_columns(prior: Any) -> bool:
 def pooled(prior: Any, statistics: Any) -> Any:
     """Return the statistics by which parameters of cells are estimated: of all cells that share them."""
     return prior.pooled(statistics) if isinstance(prior, SharedCells) else statistics
-
-
-def left_out(posterior: SharedCells, rows: Any, members: Membership, n_classes: int) -> Array:
-    """Compute log p(x_i | y = k, all data but row i); the row leaves what its class shares with others too.
-
-    Returns
-    -------
-    (n_rows, n_classes)
-    """
-    out = np.empty((len(rows), n_classes))
-    for block, statistics in rows.blocks():
-        remaining = forget(posterior, statistics, members[block])
-        for k in range(n_classes):
-            belief = replace_unchecked(remaining, cells=posterior.cells[[k]])
-            out[block, k] = per_row(log_evidence_of(belief, statistics))
-    return out

@@ -73,6 +73,10 @@ class SparseMeans(Conjugate):
     def parameters(self) -> tuple[str, ...]:
         return self.inner.parameters
 
+    @property
+    def shared_by_classes(self) -> tuple[str, ...]:
+        return () if self.are_apart else ("common", "log_odds")
+
     def is_proper(self) -> Array:
         return self.inner.is_proper()
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logsumexp
 from scipy.stats import multivariate_t
+from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import NearestCentroid
 
@@ -80,6 +81,23 @@ def test_leave_one_out_is_that_of_the_other_rows(few: tuple, weights: str | None
         belief = prior.parts["features"].update(statistics)
         expected = closed_forms.log_predictive(model.family, belief)(X[[i]])[0]
         np.testing.assert_allclose(density[i], expected, rtol=1e-9)
+
+
+def test_prediction_sets_rank_rows_that_are_predicted_by_all_others() -> None:
+    """Under the prior of all rows, the new one among them, which changes variances and odds of all classes."""
+    X, y = load_iris(return_X_y=True)
+    known, new = np.arange(0, 150, 6), np.array([41, 70, 106, 133])
+    clf = bp.GenerativeClassifier(SPARSE, class_weights="uniform").fit(X[known], y[known])
+    found, model = clf.predict_set(X[new]).p_values, clf.fitted_.model
+    for place, k in np.ndindex(found.shape):
+        rows, labels, scores = X[np.append(known, new[place])], np.append(y[known], k), []
+        prior = model.prior(model.statistics(rows, one_hot(labels, 3))).parts["features"]
+        for i, label in enumerate(labels):
+            others = one_hot(labels, 3, (np.arange(len(rows)) != i).astype(float))
+            belief = prior.update(closed_forms.sufficient_statistics(model.family, rows, others))
+            log_density = closed_forms.log_predictive(model.family, belief)(rows[[i]])[0]
+            scores.append(log_density[label] - logsumexp(log_density))
+        assert found[place, k] == np.mean(np.array(scores) <= scores[-1] + 1e-9)
 
 
 def test_draws_average_to_the_predictive_and_to_the_mean(few: tuple) -> None:

@@ -98,6 +98,22 @@ def test_evidence_and_leave_one_out_are_those_of_quadrature(name):
         np.testing.assert_allclose(found[i], expected / expected.sum(), rtol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["rates", "probabilities"])
+def test_prediction_sets_rank_rows_that_are_predicted_by_all_others(name):
+    """A new row changes the densities of all classes that share parameters with that of its label."""
+    family, X = FAMILIES[name]
+    clf, rows = bp.GenerativeClassifier(family, class_weights=WEIGHTS), X.to_numpy()
+    known, new = np.arange(16) % 5 != 3, np.arange(3, 16, 5)
+    found = clf.fit(rows[known], np.array(LABELS)[known]).predict_set(rows[new]).p_values
+    for place, k in np.ndindex(found.shape):
+        table = np.vstack([rows[known], rows[new[place]]])
+        labels, scores = np.append(np.array(LABELS)[known], "abc"[k]), []
+        for i, label in enumerate(labels):
+            proba = clf.fit(np.delete(table, i, 0), np.delete(labels, i)).predict_proba(table[[i]])[0]
+            scores.append(proba["abc".index(label)])
+        assert found[place, k] == np.mean(np.array(scores) <= scores[-1] * (1 + 1e-9))
+
+
 def test_classes_that_share_everything_are_predicted_by_their_weights():
     cells = np.array([[0, 1, 2], [3, 4, 5], [0, 1, 2]])
     family = bp.Gaussian("diag", SharedCells(bp.NormalInverseGamma(0.5, 0.3, 2.0, 1.5).sized((1, 6)), cells))
