@@ -9,7 +9,6 @@ from scipy.special import entr
 
 from bayesppl.analysis.draws import thetas
 from bayesppl.analysis.parameter_tables import coord, tails
-from bayesppl.data.partly_known import PartlyKnown
 from bayesppl.inference.unknown_classes import UnknownClasses
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import row_ranges
@@ -88,8 +87,12 @@ def completed_proba(fitted: Fitted) -> xr.Dataset:
     """
     import xarray as xr
 
-    partly = _partly(fitted)
     posterior, classes = fitted.posterior, coord(fitted.classes.tolist())
+    if "rows_partly_known" not in posterior.record:
+        raise ValueError("the class of every row of this fit is known")
+    partly = None if fitted.rows is None else fitted.rows.partly
+    if partly is None:
+        raise ValueError("the rows of the fit are not held any more (after loading they never are); fit again")
     X = encoded(posterior.model.family, partly.table)
     rows = UnknownClasses(posterior.model, X, partly.weights, partly.log_prior, partly.votes)
     total, squares = np.zeros((2, len(partly), len(classes)))
@@ -114,11 +117,3 @@ def _gain(proba: Array, confusion: Array) -> Array:
     marginal = np.einsum("ik,akl->ial", proba, confusion)
     given = np.einsum("ik,ak->ia", proba, entr(confusion).sum(-1))
     return np.maximum(entr(marginal).sum(-1) - given, 0.0)
-
-
-def _partly(fitted: Fitted) -> PartlyKnown:
-    if "rows_partly_known" not in fitted.posterior.record:
-        raise ValueError("the class of every row of this fit is known")
-    if fitted.rows is None or fitted.rows.partly is None:
-        raise ValueError("the rows of the fit are not held any more (after loading they never are); fit again")
-    return fitted.rows.partly

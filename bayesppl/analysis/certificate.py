@@ -9,7 +9,7 @@ import numpy as np
 from bayesppl.analysis.prediction_sets import chosen_by_rows
 from bayesppl.conjugate.statistics import Statistics
 from bayesppl.files.provenance import environment, hash_of_statistics
-from bayesppl.kernels.arrays import Array, leaves
+from bayesppl.kernels.arrays import Array, close_leaves, leaves
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.learned import MOST_DOUBT
 from bayesppl.model.posterior import Exact
@@ -117,16 +117,8 @@ def _judge_posterior(fitted: Fitted) -> str:
     if not isinstance(found, Exact):
         return "not in closed form: a refit verifies it"
     expected = Exact.of(found.model, fitted.learned.statistics)
-    numbers = [
-        [
-            values
-            for part in (posterior.prior, posterior.belief)
-            for _, values in leaves(part)
-            if values.dtype.kind == "f"
-        ]
-        for posterior in (found, expected)
-    ]
-    follows = all(np.allclose(one, other, rtol=1e-6, atol=0) for one, other in zip(*numbers, strict=True))
+    pairs = (found.prior, expected.prior), (found.belief, expected.belief)
+    follows = all(close_leaves(*pair, rtol=1e-6) for pair in pairs)
     return "follows from the sums" if follows else DIFFERS
 
 

@@ -85,7 +85,7 @@ def quadratic(fitted: Fitted, rule: RuleName | None = None) -> Quadratic:
     covariance = np.broadcast_to(theta["covariance"], (2, n_features, n_features))
     precision = np.linalg.inv(covariance)
     weighted = np.einsum("kij,kj->ki", precision, theta["mean"])
-    constant = _log_weights(theta) - 0.5 * (
+    constant = logarithm(theta[CLASS_WEIGHTS]) - 0.5 * (
         np.einsum("ki,ki->k", theta["mean"], weighted) + np.linalg.slogdet(covariance)[1]
     )
     A, w, power = -0.5 * (precision[1] - precision[0]), weighted[1] - weighted[0], 1 / fitted.temperature
@@ -121,7 +121,7 @@ def linear(theta: Theta, temperature: float = 1.0) -> tuple[Array, Array]:
     For two classes the difference of both, (1, n_features) and (1,), as in scikit-learn.
     """
     coefficients = np.linalg.solve(theta["covariance"], theta["mean"].T).T
-    intercepts = _log_weights(theta) - 0.5 * np.einsum("ki,ki->k", theta["mean"], coefficients)
+    intercepts = logarithm(theta[CLASS_WEIGHTS]) - 0.5 * np.einsum("ki,ki->k", theta["mean"], coefficients)
     coefficients, intercepts = coefficients / temperature, tempered(intercepts, theta[CLASS_WEIGHTS], temperature)
     if len(intercepts) == 2:
         return coefficients[1:] - coefficients[:1], intercepts[1:] - intercepts[:1]
@@ -161,7 +161,3 @@ def axes(theta: Theta, n_components: int | None = None) -> Axes:
     order = np.argsort(values)[::-1][:most]
     explained = np.maximum(values[order], 0.0)
     return Axes(centre, vectors[:, order[:kept]], explained[:kept] / explained.sum())
-
-
-def _log_weights(theta: Theta) -> Array:
-    return logarithm(theta[CLASS_WEIGHTS])

@@ -11,6 +11,7 @@ import numpy as np
 
 from bayesppl.families import closed_forms
 from bayesppl.kernels.arrays import Array, Theta, join_chains, select_draws
+from bayesppl.kernels.ranges import row_ranges
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import InClosedForm, Posterior
@@ -28,16 +29,16 @@ def portions(posterior: Posterior, size: int, rng: np.random.Generator) -> Itera
     They are independent where the posterior is exact. Of a sampled posterior they are its own draws in random
     order, all of them before any comes again.
     """
-    starts = range(0, size, max(1, _PORTION // numbers_of_draw(posterior)))
+    ranges = row_ranges(size, numbers_of_draw(posterior), _PORTION)
     if posterior.is_exact:
-        for start in starts:
-            yield join_chains(posterior.draws(1, min(starts.step, size - start), rng))
+        for some in ranges:
+            yield join_chains(posterior.draws(1, some.stop - some.start, rng))
     else:
         held = join_chains(posterior.draws(1, size, rng))
         n_held = len(held[CLASS_WEIGHTS])
         order = np.concatenate([rng.permutation(n_held) for _ in range(-(-size // n_held))])[:size]
-        for start in starts:
-            yield select_draws(held, order[start : start + starts.step])
+        for some in ranges:
+            yield select_draws(held, order[some])
 
 
 def thetas(posterior: Posterior, size: int, rng: np.random.Generator) -> Iterator[Theta]:
@@ -46,9 +47,9 @@ def thetas(posterior: Posterior, size: int, rng: np.random.Generator) -> Iterato
         yield from (select_draws(portion, s) for s in range(len(portion[CLASS_WEIGHTS])))
 
 
-def in_steps(draws: Theta, step: int) -> Iterator[Theta]:
-    """Yield consecutive draws, ``step`` at a time."""
-    return (select_draws(draws, slice(s, s + step)) for s in range(0, len(draws[CLASS_WEIGHTS]), step))
+def in_steps(draws: Theta, cells_per_draw: int, cells: int) -> Iterator[Theta]:
+    """Yield consecutive draws, as many at a time as make about ``cells`` cells."""
+    return (select_draws(draws, some) for some in row_ranges(len(draws[CLASS_WEIGHTS]), cells_per_draw, cells))
 
 
 def numbers_of_draw(posterior: Posterior) -> int:
@@ -98,9 +99,9 @@ def log_joint_under_draws(
     class_weights : (n_some_draws, 1, n_classes)
     """
     model = fitted.model
-    step = max(1, cells // max(1, rows.shape[0] * max(model.n_classes, rows.shape[1])))
+    cells_per_draw = rows.shape[0] * max(model.n_classes, rows.shape[1])
     for portion in drawn:
-        for theta in in_steps(portion, step):
+        for theta in in_steps(portion, cells_per_draw, cells):
             weights = theta[CLASS_WEIGHTS]
             yield fitted.calibrated(model.log_joint(theta), weights).kernel(rows), weights[:, None]
 

@@ -12,13 +12,14 @@ prior probability ρ the feature is relevant with probability :math:`r = \rho B 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit, logit
 
-from bayesppl.analysis.parameter_tables import coord
+from bayesppl.analysis.parameter_tables import labelled
 from bayesppl.data.arguments import real
 from bayesppl.errors import NotConjugateError
 from bayesppl.families import closed_forms
@@ -65,17 +66,13 @@ def log_evidence(fitted: Fitted) -> xr.Dataset:
     -332.9
     -300.0
     """
-    import xarray as xr
-
     posterior = _all_known(fitted)
-    model = posterior.model
-    parts = model.log_evidence(posterior.prior, posterior.statistics)
-    used = {dim for part in parts.values() for dim in part.dims}
+    parts = posterior.model.log_evidence(posterior.prior, posterior.statistics)
+    by_part: dict[str, tuple[Sequence[str], Any]] = {
+        name: (part.dims, part.values) for name, part in parts.items()
+    }
     total = sum(float(np.sum(part.values)) for part in parts.values())
-    return xr.Dataset(
-        {**{name: (part.dims, part.values) for name, part in parts.items()}, "total": ((), total)},
-        coords={dim: coord(labels) for dim, labels in model.coords.items() if dim in used},
-    )
+    return labelled(posterior.model, {**by_part, "total": ((), total)}, {})
 
 
 def _all_known(fitted: Fitted) -> Posterior:

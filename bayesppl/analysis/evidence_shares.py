@@ -14,6 +14,7 @@ from scipy.special import comb, logsumexp
 from bayesppl.data.arguments import one_of
 from bayesppl.data.names import listed
 from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.ranges import row_ranges
 
 Shares = Literal["shapley", "sequential"]
 
@@ -139,8 +140,8 @@ def lots(present: Array, per_row: int, shares: Shares, orders: int, rng: np.rand
         rows, at = np.flatnonzero(group.ravel() == g), np.flatnonzero(pattern)
         steps = cache(partial(steps_of, len(at), shares, orders, rng))
         n_sets = (orders if shares == "shapley" else 1) * len(at) + 1
-        size = max(1, MOST_NUMBERS // (per_row * (1 << len(at) if len(at) <= MOST_UNITS else n_sets)))
-        yield from ((rows[start : start + size], at, steps) for start in range(0, len(rows), size))
+        n_sets = 1 << len(at) if len(at) <= MOST_UNITS else n_sets
+        yield from ((rows[some], at, steps) for some in row_ranges(len(rows), per_row * n_sets, MOST_NUMBERS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,10 +184,9 @@ class SeenRows:
         n_columns = self.values.shape[1]
         # most columns are a unit by themselves
         seen = (csr_array(self.belongs.T.astype(int)) @ (~sets).T.astype(int)).T == 0
-        step = max(1, _CELLS // max(1, len(rows) * n_columns * len(self.gaps)))
         parts = []
-        for some in np.split(seen, range(step, len(seen), step)):
-            cells = np.where(some[:, None, None], self.values[rows], self.gaps[:, None])
+        for some in row_ranges(len(seen), len(rows) * n_columns * len(self.gaps), _CELLS):
+            cells = np.where(seen[some, None, None], self.values[rows], self.gaps[:, None])
             found = self.score(cells.reshape(-1, n_columns))
             found = found.reshape(*found.shape[:-2], *cells.shape[:-1], found.shape[-1])
             if len(self.gaps) > 1:
@@ -275,8 +275,7 @@ def divided(
     steps = steps_of_units()
     out = np.zeros((int(steps.lot.max(initial=0)) + 1, len(at), *before.shape))
     others = None if adds_up else score(steps.sets @ units)
-    size = max(1, MOST_NUMBERS // (len(steps.sets) * before[0].size))
-    for draws in (slice(s, s + size) for s in range(0, len(before), size)):
+    for draws in row_ranges(len(before), len(steps.sets) * before[0].size, MOST_NUMBERS):
         joint = none[draws] + _sums(singles[:, draws], steps.sets) if others is None else others[:, draws]
         values = odds(joint)
         with np.errstate(invalid="ignore"):

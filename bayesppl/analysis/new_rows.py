@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from bayesppl.data.labels import codes_among
 from bayesppl.families import closed_forms
 from bayesppl.families.composite import BlockRows
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, check_covariates, example_of, of_rows
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import Exact, Posterior
@@ -86,22 +86,19 @@ def sample(
     given = None if y is None else codes_among(np.broadcast_to(np.asarray(y), n), fitted.classes)
     codes = np.empty(n, dtype=np.intp)
     parts: list[Any] = []
-    order: list[Array] = []
     family = posterior.model.family
     of_row = covariates_for(fitted, covariates, n, rng)()
-    # parameters, and the rows to draw with them
-    drawn_with: Iterable[tuple[Theta, Array]]
+    # rows that share parameters, and these
     if TABLE[rule].is_plug_in:
-        drawn_with = [(posterior.theta(rule), np.arange(n))]
+        groups, drawn_with = [np.arange(n)], iter([posterior.theta(rule)])
     else:
-        size = min(n, MOST_THETAS)
-        drawn_with = zip(thetas(posterior, size, rng), np.array_split(rng.permutation(n), size), strict=True)
-    for theta, rows in drawn_with:
+        groups = np.array_split(rng.permutation(n), min(n, MOST_THETAS))
+        drawn_with = thetas(posterior, len(groups), rng)
+    for theta, rows in zip(drawn_with, groups, strict=True):
         weights = theta[CLASS_WEIGHTS]
         codes[rows] = rng.choice(len(weights), size=len(rows), p=weights) if given is None else given[rows]
-        order.append(rows)
         parts.append(family.simulate(theta, codes[rows], rng, of_rows(of_row, rows)))
-    columns = family.bound.decode(stack_rows(parts)[np.argsort(np.concatenate(order))])
+    columns = family.bound.decode(stack_rows(parts)[np.argsort(np.concatenate(groups))])
     drawn = [columns[name] for name in fitted.columns.names]
     if not fitted.columns.are_named:
         return np.column_stack(drawn), fitted.classes[codes]

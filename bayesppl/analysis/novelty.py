@@ -17,6 +17,7 @@ from bayesppl.families.covariates import Covariates, of_rows
 from bayesppl.families.gaps import missing_cells
 from bayesppl.families.multinomial import Multinomial
 from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.ranges import row_ranges
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import Exact, Posterior
 
@@ -100,9 +101,7 @@ def _number_below(posterior: Posterior, X: Any, bounds: Array, draws: int, rng: 
     _, first, group = np.unique(alike, axis=0, return_index=True, return_inverse=True)
     members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
     below = np.empty(len(bounds), dtype=np.intp)
-    step = max(1, _CELLS // draws)
-    for start in range(0, len(first), step):
-        chosen = slice(start, start + step)
+    for chosen in row_ranges(len(first), draws, _CELLS):
         some = first[chosen]
         densities = _simulated_densities(posterior, draws, of_rows(covariates, some), X[some], rng)
         densities.sort(axis=0)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesppl.analysis.draws import numbers_of_draw
 from bayesppl.data.arguments import generator, real
 from bayesppl.errors import NotConjugateError, UndefinedEstimateError
 from bayesppl.kernels.arrays import Array, Theta
@@ -191,8 +192,7 @@ def parameter_summary(
 def _spread(posterior: Posterior, draws: int, bounds: tuple[float, float], rng: np.random.Generator) -> xr.Dataset:
     """Compute the standard deviation and credible interval of every parameter from draws."""
     model = posterior.model
-    cells = sum(int(np.prod(values.shape)) for values in posterior.draws(1, 1, np.random.default_rng(0)).values())
-    size = max(2, min(draws, _MAX_CELLS // cells))
+    size = max(2, min(draws, _MAX_CELLS // numbers_of_draw(posterior)))
     theta = posterior.draws(1, size, rng)
     summary = {}
     for name in model.dims:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce, singledispatch
+from functools import reduce
 from operator import add
 from typing import Any
 
@@ -38,7 +38,7 @@ from bayesppl.families.categorical_blocks import CategoricalBlocks
 from bayesppl.families.composite import CompositeFamily
 from bayesppl.families.family import Family
 from bayesppl.families.transformed import Wrapping
-from bayesppl.kernels.arrays import Array, leaves, logarithm
+from bayesppl.kernels.arrays import Array, close_leaves, logarithm
 from bayesppl.model.calibration import Calibration
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.fitted import Fitted
@@ -202,16 +202,13 @@ def _row_joints(model: GenerativeModel, prior: Joint, statistics: JointStatistic
 
 def _are_separate(priors: Sequence[Joint]) -> bool:
     """Whether the classes share no parameter, under priors of the features that are alike."""
-    of_features = [
-        [part for _, part in prior.leaves() if part is not prior.parts[CLASS_WEIGHTS]] for prior in priors
-    ]
-    if any(part.hierarchy is not None or part.shared_by_classes for part in of_features[0]):
-        return False
     first, *others = [
-        [values for part in parts for _, values in leaves(part) if values.dtype.kind == "f"]
-        for parts in of_features
+        dict(enumerate(part for _, part in prior.leaves() if part is not prior.parts[CLASS_WEIGHTS]))
+        for prior in priors
     ]
-    return all(np.allclose(a, b, rtol=1e-9, atol=0) for other in others for a, b in zip(first, other, strict=True))
+    if any(part.hierarchy is not None or part.shared_by_classes for part in first.values()):
+        return False
+    return all(close_leaves(first, other, rtol=1e-9) for other in others)
 
 
 def _scores(log_density: Array, log_weights: Array, codes: Array, tempered: bool) -> Array:
@@ -249,40 +246,21 @@ def _require_symmetry(fitted: Fitted, rows: Rows) -> None:
         raise ValueError(f"a prediction set is valid where all rows are treated alike, but {reason}")
 
 
-@singledispatch
 def chosen_by_rows(family: Family) -> str:
     """Describe what the rows that the family was bound to have fixed, beside levels, and how to declare it."""
+    match family:
+        case Product() if family.columns != "dtype":
+            return f"densities were chosen by columns={family.columns!r} on the rows of the fit; declare blocks"
+        case Histogram():
+            return "" if family.edges is not None else "bins were placed by the rows of the fit; declare edges="
+        case AveragedTree() if any(cuts is not None for cuts in family.cuts):
+            return "numbers were put into bins by the rows of the fit; pass columns of bins of your own"
+        case CategoricalBlocks():
+            return (
+                "the tables of categories were chosen by the rows of the fit; pass table='joint' or 'independent'"
+            )
+        case CompositeFamily():
+            return next(filter(None, map(chosen_by_rows, family.parts.values())), "")
+        case Wrapping():
+            return chosen_by_rows(family.inner)
     return ""
-
-
-@chosen_by_rows.register
-def _(family: Wrapping) -> str:
-    return chosen_by_rows(family.inner)
-
-
-@chosen_by_rows.register
-def _(family: CompositeFamily) -> str:
-    return next(filter(None, map(chosen_by_rows, family.parts.values())), "")
-
-
-@chosen_by_rows.register
-def _(family: Product) -> str:
-    if family.columns == "dtype":
-        return chosen_by_rows.dispatch(CompositeFamily)(family)
-    return f"densities were chosen by columns={family.columns!r} on the rows of the fit; declare blocks"
-
-
-@chosen_by_rows.register
-def _(family: Histogram) -> str:
-    return "" if family.edges is not None else "bins were placed by the rows of the fit; declare edges="
-
-
-@chosen_by_rows.register
-def _(family: AveragedTree) -> str:
-    cut = any(cuts is not None for cuts in family.cuts)
-    return "numbers were put into bins by the rows of the fit; pass columns of bins of your own" if cut else ""
-
-
-@chosen_by_rows.register
-def _(family: CategoricalBlocks) -> str:
-    return "the tables of categories were chosen by the rows of the fit; pass table='joint' or 'independent'"

@@ -7,7 +7,7 @@ from unlabelled rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,27 +90,20 @@ def estimate_class_weights(
     ones = np.ones(len(fitted.classes))
     log_density = fitted.log_labels(X, rule, lambda log_joint, old: exchange_weights(log_joint, old, ones))
     whole("draws", draws, 1)
-    rng, size = generator(random_state), thetas_for(log_density, draws)
-    if (fitted.rule if rule is None else rule) != "predictive":
-        return weights_behind(log_density, [log_density], fitted.classes, prior, draws, prob, rng)
-    # a sampled posterior has its own number of draws, in random order
-    parts = probability_draws(fitted, X, size, rng, lambda proba: proba[:size], "uniform")
-    return weights_behind(log_density, log_densities(parts), fitted.classes, prior, draws, prob, rng)
+    rng = generator(random_state)
 
+    def proba_drawn(size: int) -> Iterator[Array]:
+        # a sampled posterior has its own number of draws, in random order
+        return probability_draws(fitted, X, size, rng, lambda proba: proba[:size], "uniform")
 
-def thetas_for(log_density: Array, draws: int) -> int:
-    """Return how many draws of the parameters there is room for: two at least."""
-    return int(np.clip(_HELD // max(1, log_density.size), 2, min(_THETAS, max(2, draws))))
-
-
-def log_densities(parts: Iterable[Array]) -> Array:
-    """Compute log p(x | y = k), up to a constant for each row, from class probabilities under uniform weights."""
-    return logarithm(np.concatenate(list(parts), axis=1))
+    is_plug_in = (fitted.rule if rule is None else rule) != "predictive"
+    drawn = None if is_plug_in else proba_drawn
+    return weights_behind(log_density, drawn, fitted.classes, prior, draws, prob, rng)
 
 
 def weights_behind(
     log_density: Array,
-    drawn: Sequence[Array] | Array,
+    proba_drawn: Callable[[int], Iterable[Array]] | None,
     classes: Array,
     prior: Dirichlet,
     draws: int,
@@ -123,16 +116,22 @@ def weights_behind(
     ----------
     log_density : (n_rows, n_classes)
         log p(x | y = k), up to a constant for each row.
-    drawn : sequence of these
-        Under draws of the parameters.
+    proba_drawn : callable, optional
+        From a number of draws of the parameters to class probabilities under uniform weights and each of them,
+        (n_draws, n_some_rows, n_classes), some rows after the others; without it the density is taken as known.
     """
     import xarray as xr
 
     from bayesppl.analysis.parameter_tables import coord
 
     bounds = tails(prob)
+    drawn = log_density[None]
+    if proba_drawn is not None:
+        # as many as there is room for, two at least
+        size = int(np.clip(_HELD // max(1, log_density.size), 2, min(_THETAS, max(2, draws))))
+        drawn = logarithm(np.concatenate(list(proba_drawn(size)), axis=1))
     is_possible = ~np.isneginf(log_density).all(1)  # an impossible row is no evidence of its class
-    log_density, drawn = log_density[is_possible], [each[is_possible] for each in drawn]
+    log_density, drawn = log_density[is_possible], drawn[:, is_possible]
     concentration = prior.sized(classes.shape).concentration
     if not len(log_density):
         raise ValueError(

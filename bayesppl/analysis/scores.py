@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.ranges import row_ranges
 
 #: Bins of the expected calibration error, as many as Guo et al. (2017) use.
 BINS = 15
@@ -162,13 +163,12 @@ def bootstrap_calibration_errors(
     (replicates, n_classifiers)
     """
     n_rows = gaps[0].shape[0]
-    step = max(1, _BLOCK_CELLS // n_rows)
     out = np.empty((replicates, len(gaps)))
-    for start in range(0, replicates, step):
-        size = min(step, replicates - start)
+    for some in row_ranges(replicates, n_rows, _BLOCK_CELLS):
+        size = some.stop - some.start
         chosen = rng.integers(0, n_rows, (size, n_rows)) + n_rows * np.arange(size)[:, None]
         counts = np.bincount(chosen.ravel(), minlength=size * n_rows).reshape(size, n_rows).astype(np.float64)
-        out[start : start + size] = np.stack([_calibration_error(counts, g) for g in gaps], axis=1)
+        out[some] = np.stack([_calibration_error(counts, g) for g in gaps], axis=1)
     return out
 
 

@@ -81,14 +81,13 @@ class Trunk:
         """Encode the rows of the fit."""
         return self.posterior.model.family.bound.encode(self.training_rows.table)
 
-    def steps(self, theta: Theta, n_rows: int) -> Iterator[Theta]:
+    def steps(self, n_rows: int) -> Iterator[Theta]:
         """Yield portions of the draws, so that no temporary over rows and classes grows with their number."""
-        cells = max(1, n_rows * theta[CLASS_WEIGHTS].shape[1])
-        return in_steps(theta, max(1, CHUNK_CELLS // cells))
+        return in_steps(self.theta, n_rows * self.theta[CLASS_WEIGHTS].shape[1], CHUNK_CELLS)
 
     def log_proba(self, X: Any) -> Iterator[Array]:
         """Yield log p(y = k | x, θ) of encoded rows, portions of the draws: (n_some_draws, n_rows, n_classes)."""
-        for chunk in self.steps(self.theta, X.shape[0]):
+        for chunk in self.steps(X.shape[0]):
             log_joint = self.posterior.model.log_joint(chunk)(X)
             yield log_probabilities(log_joint, chunk[CLASS_WEIGHTS][:, None, :])
 
@@ -179,7 +178,7 @@ def _log_likelihood(trunk: Trunk) -> xr.Dataset:
     if "label" in trunk.parts:
         found["label"] = np.concatenate([log_proba[own] for log_proba in trunk.log_proba(trunk.X)])
     if {"x", "joint"} & set(trunk.parts):
-        densities = (family.log_likelihood(chunk)(trunk.X) for chunk in trunk.steps(theta, len(codes)))
+        densities = (family.log_likelihood(chunk)(trunk.X) for chunk in trunk.steps(len(codes)))
         found["x"] = np.concatenate([density[own] for density in densities])
         found["joint"] = found["y"] + found["x"]
     return trunk.per_draw({part: (("row",), found[part]) for part in trunk.parts})

@@ -23,7 +23,7 @@ from bayesppl.data.arguments import generator, whole
 from bayesppl.data.leaves import Leaves
 from bayesppl.data.table import Table
 from bayesppl.kernels.arrays import Array, logarithm
-from bayesppl.kernels.ranges import in_order
+from bayesppl.kernels.ranges import in_order, row_ranges
 from bayesppl.model.declaration import ClassWeights, class_weights_in_use
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.member import Guest, Member
@@ -202,8 +202,7 @@ def _log_sd(member: Member | Guest) -> float:
 
 def _blocks(n_rows: int, n_draws: int, n_classes: int) -> list[slice]:
     """Divide rows into blocks whose probabilities under all draws can be held; no rows are one block."""
-    step = max(1, _BLOCK_CELLS // (n_draws * n_classes))
-    return [slice(start, start + step) for start in range(0, max(1, n_rows), step)]
+    return row_ranges(n_rows, n_draws * n_classes, _BLOCK_CELLS) or [slice(0, 0)]
 
 
 def _probabilities(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ import numpy as np
 from bayesppl.analysis.decisions import Threshold, least_loss, lowest_confidence
 from bayesppl.analysis.evidence_shares import Shares
 from bayesppl.analysis.parameter_tables import PROB
-from bayesppl.analysis.prior_shift import log_densities, thetas_for, weights_behind
+from bayesppl.analysis.prior_shift import weights_behind
 from bayesppl.analysis.stack_explanation import MOST_COLUMNS, explain_stack
 from bayesppl.analysis.uncertainty import entropies, entropy_split, interval, quantiles, stack_probability_draws
 from bayesppl.conjugate import Dirichlet
@@ -201,9 +201,11 @@ class StackAnswers(Shell[Stack]):
         """The class frequencies among unlabelled rows; see :meth:`GenerativeClassifier.estimate_class_weights`."""
         stack, rng = self.stack_, generator(random_state)
         log_density = stack.log_proba(X, np.ones(len(self.classes_)) / len(self.classes_))
-        size = thetas_for(log_density, draws)
-        parts = stack_probability_draws(stack, X, size, rng, lambda proba: proba, "uniform")
-        return weights_behind(log_density, log_densities(parts), self.classes_, prior, draws, prob, rng)
+
+        def proba_drawn(size: int) -> Iterator[Array]:
+            return stack_probability_draws(stack, X, size, rng, lambda proba: proba, "uniform")
+
+        return weights_behind(log_density, proba_drawn, self.classes_, prior, draws, prob, rng)
 
     def uncertainty(self, X: Any, draws: int = 1000, random_state: int | None = None) -> xr.Dataset:
         """What more data could and could not remove; see :meth:`GenerativeClassifier.uncertainty`."""

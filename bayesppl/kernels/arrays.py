@@ -256,6 +256,12 @@ def same_leaves(one: Any, other: Any) -> bool:
     return all(np.array_equal(mine, its, equal_nan=mine.dtype.kind == "f") for (_, mine), (_, its) in pairs)
 
 
+def close_leaves(one: Any, other: Any, rtol: float) -> bool:
+    """Whether floating-point numbers inside two nests of the same form differ by at most ``rtol``, relatively."""
+    pairs = zip(leaves(one), leaves(other), strict=True)
+    return all(np.allclose(mine, its, rtol, 0) for (_, mine), (_, its) in pairs if mine.dtype.kind == "f")
+
+
 def brief_arrays(written_out: int, digits: int = 17) -> AbstractContextManager[Any]:
     """Shorten, in a context, the repr of arrays of more than ``written_out`` numbers to shape and range.
 
