@@ -41,7 +41,7 @@ def annotators(fitted: Fitted, prob: float = 0.89) -> xr.Dataset:
     Raises
     ------
     ValueError
-        If the labels of the fit were taken for right.
+        If the labels of the fit were assumed to be right.
     """
     import xarray as xr
 

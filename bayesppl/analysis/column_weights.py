@@ -7,7 +7,7 @@ trusts all of them less, can mend that. Weights can:
 
 with a unit b for every column that is independent of the others given the class, and for every block of columns
 that are not. Zaidi, Cerquides, Carman & Webb (2013) maximise the score of the rows of the fit, which rewards
-columns that remember them; here every row is predicted from all others, exactly. The weights maximise
+columns that fit these very rows; here every row is predicted from all others, exactly. The weights maximise
 
 .. math::
 
@@ -15,10 +15,10 @@ columns that remember them; here every row is predicted from all others, exactly
 
 that is, log w is normal around a common level with standard deviation τ, and the level is normal around 0, as log
 T is under ``calibration="temperature"``, to which this comes down as τ → 0. Above 0 log w has a half-normal
-penalty of standard deviation 0.3 besides: a weight above 1 trusts a density more than the model itself does, and
-few rows, which a column happens to separate, would ask for very large ones. τ is the one of a few values that has
-the highest evidence, by Laplace's approximation, under a half-normal prior of standard deviation one (MacKay
-1992). The first term is concave in w.
+penalty of standard deviation 0.3 besides: a weight above 1 trusts a density more than the model itself does, and a
+few rows that a column happens to separate would make it very large. τ is the one of a few values that has the
+highest evidence, by Laplace's approximation, under a half-normal prior of standard deviation one (MacKay 1992).
+The first term is concave in w.
 
 Weights that were learned from a row predict it too well. What the weights would be without it follows from the
 curvature at the maximum, to first order (Rad & Maleki 2020), and with it log odds that have not seen the label of

@@ -183,9 +183,8 @@ def expected_error_rate(
     rule : optional
         Rule that the decisions are made by.
     covariates : mapping of str to number or (rows,) array, optional
-        What the rows bring along that is not modelled, such as the total of rows of counts: it determines how
-        easily classes are distinguished. By default that of rows of the fit; see
-        :func:`bayesppl.analysis.new_rows.sample`.
+        What rows are simulated given, such as the total of rows of counts: it determines how easily classes are
+        distinguished. By default that of rows of the fit; see :func:`bayesppl.analysis.new_rows.sample`.
 
     Returns
     -------

@@ -58,10 +58,10 @@ def numbers_of_draw(posterior: Posterior) -> int:
     return sum(values[0, 0].size for values in draws.values())
 
 
-def number_of_draws(posterior: Posterior, asked: int) -> int:
-    """Return the number of draws: as asked for where the posterior is exact, else of those that it holds."""
+def number_of_draws(posterior: Posterior, wanted: int) -> int:
+    """Return how many draws there are: as many as wanted of an exact posterior, else those that it holds."""
     return (
-        asked
+        wanted
         if posterior.is_exact
         else posterior.draws(1, 1, np.random.default_rng(0))[CLASS_WEIGHTS][..., 0].size
     )

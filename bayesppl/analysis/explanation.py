@@ -97,8 +97,8 @@ def explain(
     Raises
     ------
     ValueError
-        If ``against`` is no class, ``blocks`` names unknown columns or one of them twice, or the family leaves no
-        column out.
+        If ``against`` is not a class, ``blocks`` names unknown columns or one of them twice, or the family cannot
+        leave a column out.
 
     Notes
     -----
@@ -185,7 +185,7 @@ def labelled_shares(
         The rows; those of a pandas data frame have the names of its index.
     n_rows : int
     shares, rule, prob
-        How they were asked for.
+        See :func:`explain`.
     """
     import xarray as xr
 

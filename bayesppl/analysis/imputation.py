@@ -17,7 +17,7 @@ from bayesppl.families.gaps import draw_missing
 from bayesppl.kernels.arrays import Array, draw_codes
 from bayesppl.model.fitted import Fitted
 
-# Draws that are averaged where one table is asked for
+# Draws that are averaged into one table
 _AVERAGED = 200
 
 # How often cells are drawn again that stand for any level that no row of the fit has
@@ -43,8 +43,8 @@ def impute(fitted: Fitted, X: Any, draws: int | None = None, random_state: int |
     Returns
     -------
     data frame, or list of them
-        With the columns of the fit, in the library of ``X``, or in pandas where that is no data frame. Cells that
-        were there are the same.
+        With the columns of the fit, in the library of ``X``, or in pandas where that is not a data frame. Cells
+        that were there are the same.
 
     Raises
     ------

@@ -45,8 +45,8 @@ def leave_one_out(
 
     Factors of a posterior that are known by draws are predicted by importance weights of these; see
     :mod:`bayesppl.analysis.left_out_draws`. ``draws`` of what is returned holds k-hat and the Monte-Carlo error of
-    every row. After EM, rows that are partly known stay completed as they are, though the row that leaves had a
-    part in that: ``approximation`` says so. Only rows that are known completely are left out.
+    every row. After EM, rows that are partly known stay completed as they are, though the row left out had a part
+    in that: ``approximation`` then says so. Only rows that are known completely are left out.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ A factor of the joint density that is known at draws :math:`\theta_s` of the pos
    w_{is} \propto p(x_i, y_i \mid \theta_s, D_{-i})^{-1},
 
 the weights smoothed by a generalised Pareto distribution (Vehtari, Simpson, Gelman, Yao & Gabry 2024, "Pareto
-smoothed importance sampling"), whose shape k-hat says whether they can be trusted. Parameters that are integrated
+smoothed importance sampling"), whose shape k-hat shows whether they can be trusted. Parameters that are integrated
 out given the draw are integrated without the row, so that the weights vary less. Independent factors are weighted
 each by itself, those in closed form are exact, and a factor whose weights cannot be trusted is sampled again
 without the row.

@@ -48,8 +48,8 @@ def sample(
         p(y, x | D); the others draw all rows given one estimate.
     random_state : int, optional
     covariates : mapping of str to number or (n,) array, optional
-        What the rows bring along that is not modelled: the ``"trials"`` of :class:`~bayesppl.Binomial` rows and
-        the ``"exposure"`` of :class:`~bayesppl.Poisson` rows, where columns hold them, and the ``"total"`` of
+        What rows are simulated given: the ``"trials"`` of :class:`~bayesppl.Binomial` rows and the ``"exposure"``
+        of :class:`~bayesppl.Poisson` rows, where columns hold them, and the ``"total"`` of
         :class:`~bayesppl.Multinomial` rows; those of a block of :class:`~bayesppl.Product` after its name, as in
         ``"words_total"``. By default those of rows of the fit, drawn at random by their weights, whatever the
         class.

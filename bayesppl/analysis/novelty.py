@@ -49,7 +49,7 @@ def novelty(
         Rows simulated from the posterior predictive, each with a posterior draw of the parameters of its own and
         with the covariates of the row in question (trials, exposure, total of counts). The smallest possible
         p-value is 1 / (draws + 1), and the standard error of a p-value p is √(p (1 − p) / draws). A sampled
-        posterior lends its draws in turn: beyond their number the error falls no further.
+        posterior uses its draws in turn: beyond their number the error falls no further.
     random_state : int, optional
 
     Returns

@@ -1,6 +1,6 @@
 """Parameters as labelled arrays: estimates by rule, standard deviations, credible intervals, convergence of draws.
 
-Credible intervals are equal-tailed, and of the same probability everywhere unless another one is asked for.
+Credible intervals are equal-tailed, and have the same probability everywhere unless another one is given.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bayesppl.model.rules import ESTIMATES, RuleName
 if TYPE_CHECKING:
     import xarray as xr
 
-#: Probability of an interval where none is asked for: ArviZ's default, so that its tables and ours show the same
+#: Probability of an interval by default: ArviZ's default, so that its tables and ours show the same
 #: intervals.
 PROB = 0.89
 
@@ -106,7 +106,7 @@ def estimates(fitted: Fitted, rules: Sequence[RuleName] | None = None) -> xr.Dat
     Raises
     ------
     UndefinedEstimateError
-        If one of the ``rules`` that are asked for by name does not exist for these data.
+        If one of the ``rules``, given by name, does not exist for these data.
 
     Examples
     --------

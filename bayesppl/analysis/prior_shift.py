@@ -51,8 +51,8 @@ def estimate_class_weights(
     is its maximum by the iteration of Saerens, Latinne & Decaestecker (2002). The posterior under a Dirichlet
     prior is sampled by alternating labels and weights (Diebolt & Robert 1994). Under the predictive rule that is
     done for each of a hundred draws of the parameters from their posterior (of many rows, for as many as 128
-    megabytes of probabilities hold), about which these rows say nothing more: the interval holds what the fit does
-    not know of the classes. A plug-in rule takes densities as known.
+    megabytes of probabilities hold), on which these rows have no further bearing: the interval contains the
+    uncertainty of the densities. A plug-in rule takes them as known.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ def to_datatree(
     groups: Group | Sequence[Group] | Literal["all"] = ("posterior", "sample_stats"),
     log_likelihood: Part | Sequence[Part] = "joint",
 ) -> xr.DataTree:
-    """Return posterior draws, and all that is asked for besides, by ArviZ's schema with named dims and coords.
+    """Return posterior draws, and other groups on request, by ArviZ's schema with named dims and coords.
 
     Parameters
     ----------
@@ -280,9 +280,9 @@ def user_model(fitted: ReadModel, likelihood: Likelihood = "rows") -> Any:
     return fitted.declared
 
 
-def _several[Name: str](option: str, asked: Name | Sequence[Name], known: Sequence[Name]) -> tuple[Name, ...]:
+def _several[Name: str](option: str, given: Name | Sequence[Name], known: Sequence[Name]) -> tuple[Name, ...]:
     """Return one name or several, each once, and refuse names that do not exist."""
-    names = (asked,) if isinstance(asked, str) else tuple(dict.fromkeys(asked))
+    names = (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
     if not names or set(names) - set(known):
-        raise ValueError(f"{option} must be one or several of {', '.join(map(repr, known))}, found {asked!r}")
+        raise ValueError(f"{option} must be one or several of {', '.join(map(repr, known))}, found {given!r}")
     return names

@@ -1,6 +1,6 @@
 r"""Shapley shares of the log odds of a stack, or why it answered as it did.
 
-When only some columns S of a row are seen, the stack answers by what each member says of these,
+When only some columns S of a row are seen, the answer of the stack is
 
 .. math:: p(y \mid x_S) \propto \Big(\sum_m \omega_m\, p_m(y \mid x_S)\Big)^{1/T},
 
@@ -8,9 +8,9 @@ and its log odds, from no column to all of them, are divided among the columns a
 (:mod:`bayesppl.analysis.explanation`; Shapley 1953). Most members leave columns out exactly: their densities are
 integrated over what is not seen; trees are averaged over those of the columns seen, as if the others were not in
 the table. The rest average their probabilities over rows that stand in for what is not seen (Štrumbelj & Kononenko
-2014): location models and curves of principal components over rows drawn from the model itself, leaves over
-values of columns drawn one by one, guests and models behind transformers of another package over rows of the fit.
-Whatever stands in, the shares add up to the log odds of the answer.
+2014): location models and curves of principal components over rows drawn from the model itself, leaves over values
+of columns drawn one by one, guests and models behind transformers of another package over rows of the fit.
+Whichever rows stand in, the shares add up to the log odds of the answer.
 """
 
 from __future__ import annotations
@@ -231,6 +231,6 @@ def _drawn(fitted: Fitted) -> tuple[Array, Array]:
     codes = np.arange(max(_STAND_INS, n_classes)) % n_classes
     drawn = np.asarray(sample(fitted, len(codes), fitted.classes[codes], random_state=0)[0], dtype=object)
     weights = fitted.posterior.predictive_weights()[codes] / np.bincount(codes)[codes]
-    # a level that the fit has not seen is no number, and stays a gap
+    # a level that the fit has not seen is not a number, and stays a gap
     cells = np.asarray(pd.to_numeric(drawn.ravel(), errors="coerce"), dtype=np.float64)
     return cells.reshape(drawn.shape), weights

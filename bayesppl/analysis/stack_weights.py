@@ -70,7 +70,7 @@ def stack(
     row_weights : (n_rows,)
     concentration : float, optional
         Of the Dirichlet prior, for each model. By default one, and of more than four models as much as of four in
-        all: the number of candidates is no reason to believe that they are equally good.
+        all: many candidates are not a reason to believe that all of them are equally good.
     random_state : int, optional
         Of the draws.
 
@@ -114,7 +114,7 @@ def _averaged(likelihood: Array, weights: Array) -> Array:
 def _mode(likelihood: Array, row_weights: Array, concentration: float) -> Array:
     """Find the mode by Newton steps that are halved until they climb.
 
-    The sum of the weights is no constraint but a term: at the mode of what is maximised it is one.
+    That the weights add up to one is not a constraint: what is maximised has a term by which they do at its mode.
     """
     n_models = len(likelihood)
     total = row_weights.sum() + concentration * n_models

@@ -170,7 +170,7 @@ def _predictions_constant_data(trunk: Trunk) -> xr.Dataset:
 
 
 def _log_likelihood(trunk: Trunk) -> xr.Dataset:
-    """Compute log p(y, x | θ), log p(y | θ), log p(x | y, θ), log p(y | x, θ), those asked for, by rows."""
+    """Compute log p(y, x | θ), log p(y | θ), log p(x | y, θ), log p(y | x, θ), those wanted, by rows."""
     family, codes, theta = trunk.posterior.model.family, trunk.training_rows.codes, trunk.theta
     _refuse_huge("log_likelihood", trunk)
     found = {"y": logarithm(theta[CLASS_WEIGHTS])[:, codes]}

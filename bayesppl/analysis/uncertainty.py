@@ -159,7 +159,7 @@ def stack_probability_draws[T](
 
     What is not known is which member to believe. An average over members, whose parameters are drawn one by one,
     would let their errors cancel, though all of them come from the same rows. A guest has no posterior: its
-    probabilities count as they are, as often as its weight says. So do those of leaves, but for the error of their
+    probabilities count as they are, in proportion to its weight. So do those of leaves, but for the error of their
     temperature: a hundred trees count the same rows, and shares drawn tree by tree would be those of a hundred
     samples.
     """

@@ -3,12 +3,12 @@ r"""The weight λ of rows without a label, and a temperature, chosen by leaving 
 Where the density of the features is wrong, rows without a label pull the classes to where the density fits best,
 and not to where the labels are (Cozman & Cohen 2002). So their log likelihood gets a weight λ (Nigam, McCallum,
 Thrun & Mitchell 2000), zero among the choices, and the densities a temperature. Each choice is scored by the
-labels of rows left out. EM is run anew without them, and from where a fit without them begins: a label teaches the
-unlabelled rows around it, and leads EM to one of several fixed points, which would give it away. The prior is held
-as resolved from all rows, but where that of each class is made of rows of the others, a row left out leaves it. A
-weight above zero is chosen where the score gains more than its standard error, and
-all rows together more than three nats, strong evidence by Kass & Raftery (1995): the best of several weights gains
-something by chance. For the same reason the gain that is reported is cross-fitted: half of the labelled rows
+labels of rows left out. EM is run anew without them, and from where a fit without them begins: a label has an
+influence on the unlabelled rows around it and leads EM to one of several fixed points, which would reveal the
+label. The prior is held as resolved from all rows, but where that of each class is made of rows of the others, a
+row left out is taken out of it. A weight above zero is chosen where the score gains more than its standard error,
+and all rows together more than three nats, strong evidence by Kass & Raftery (1995): the best of several weights
+gains something by chance. For the same reason the gain that is reported is cross-fitted: half of the labelled rows
 choose for the other half.
 
 Few labelled rows that are all predicted rightly do not show that none ever will be wrong. By Laplace's rule of
@@ -156,7 +156,7 @@ def _scored(
     log_weights = logarithm(twice)
     succession = np.concatenate([rows.weights, rows.weights / rows.weights.sum()])
     learned = learn(density_of(np.tile(log_joint, (2, 1)), log_weights), log_weights, codes, succession)
-    # a few rows do not show that densities may be taken for more than they say
+    # a few rows do not show that densities deserve more trust than the model has in them
     if not tempered or learned.temperature < 1:
         learned = replace(learned, temperature=1.0, log_score=learned.log_score_uncalibrated)
     log_joint = powered([(1 / learned.temperature, log_joint)], class_weights)

@@ -1,4 +1,4 @@
-r"""The value of the label of a row without one, before it is asked for.
+r"""The value of the label of a row without one, before the label is known.
 
 With the label k of row x the posterior is that of one row more, exactly, and so is every prediction. What the
 prediction of another row z gains is known on average over the label, as the model predicts it,
@@ -7,7 +7,7 @@ prediction of another row z gains is known on average over the label, as the mod
    p(\cdot \mid z, D \cup \{(x, k)\}) \,\|\, p(\cdot \mid z, D)\bigr),
 
 the expected gain of the log score per row (Lindley 1956; for predictions, Bickford Smith et al. 2023, "Prediction-
-oriented Bayesian active learning"). Entropy asks for the rows whose label is least sure, whether anything can be
+oriented Bayesian active learning"). Entropy chooses the rows whose label is least sure, whether anything can be
 learned from it or not.
 """
 
@@ -48,7 +48,7 @@ class LabelValues:
         return int(self.gain.argmax())
 
     def worth_asking(self, n_rows: float, cost: float = 1.0) -> bool:
-        """Whether to ask once more: the stopping rule.
+        """Whether one more label is worth its cost: the stopping rule.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ def value_of_labels(fitted: Fitted, X: Any, targets: Any = None, most: int = 200
     ----------
     fitted : Fitted
     X : table or (n_rows, n_features) array-like
-        Rows without a label, one of which can be asked for.
+        Rows without a label, one of which can be labelled next.
     targets : table or (n_targets, n_features) array-like, optional
         Rows like those to be predicted later; by default ``X``.
     most : int

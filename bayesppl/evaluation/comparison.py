@@ -133,7 +133,7 @@ def compare(
     {'mle': 0.96, 'map': 0.96, 'mean': 0.96, 'predictive': 0.96}
     """
     whole("draws", draws, 2)
-    tails(prob)  # refuse what is no probability before fitting
+    tails(prob)  # refuse an impossible probability before fitting
     fitted = clone(clf).fit(X_train, y_train)
     table, codes = as_table(X_test), codes_among(y_test, fitted.classes_)
     if len(codes) != len(table) or len(table) == 0:

@@ -200,20 +200,20 @@ def reliability(
     hits, confidence = scores.hits(log_proba, codes), np.exp(log_proba.max(1))
     used, group = np.unique(entries, return_inverse=True)
     size, n_hits = np.bincount(group), np.bincount(group, hits)
-    said, rate, share = np.bincount(group, confidence) / size, n_hits / size, size / size.sum()
+    mean, rate, share = np.bincount(group, confidence) / size, n_hits / size, size / size.sum()
     band = stats.beta(n_hits + 0.5, size - n_hits + 0.5).ppf(np.reshape(bounds, (2, 1)))
     return xr.Dataset(
         {
-            "confidence": ("bin", said),
+            "confidence": ("bin", mean),
             "hit_rate": ("bin", rate),
             "lower": ("bin", band[0]),
             "upper": ("bin", band[1]),
             "rows": ("bin", size),
-            "ece": share @ np.abs(rate - said),
-            "mce": np.abs(rate - said).max(),
+            "ece": share @ np.abs(rate - mean),
+            "mce": np.abs(rate - mean).max(),
             "uncertainty": entr(hits.mean()) + entr(1 - hits.mean()),
             "resolution": share @ _divergence(rate, hits.mean()),
-            "reliability": share @ _divergence(rate, said),
+            "reliability": share @ _divergence(rate, mean),
         },
         coords={"bin": used},
         attrs={"bins": bins, "prob": prob},

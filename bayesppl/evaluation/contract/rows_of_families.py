@@ -48,7 +48,7 @@ def _numbers(value: Any) -> list[tuple[str, Any]]:
 
 
 def check_simulated_rows_keep_their_covariates(case: Case) -> None:
-    """What rows bring along is what they are simulated with, given parameters or the data."""
+    """Simulated rows have the covariates that they are simulated with, given parameters or the data."""
     codes, given = case.codes[::-1], case.family.bound.covariates(case.X)
     assert given.keys() == case.family.bound.covariate_supports.keys()
     theta = select_draws(case.posterior.draw(1, case.rng), 0)
