@@ -90,11 +90,9 @@ def skip_unseen(table: Table, codes: Array, names: Sequence[Hashable], unseen: A
     names : sequence
         Of the columns of ``codes``.
     unseen : (n_columns,)
-        The code of a level that did not occur, the largest of its column.
+        The code of a level that did not occur, the largest of its column; negative where a column has none.
     """
-    if not len(codes):
-        return
-    places = np.flatnonzero(extremes(codes)[1] == unseen).tolist()
+    places = _columns_with(codes, unseen)
     if not places:
         return
     rows, found = np.zeros(len(codes), dtype=bool), list[list[Hashable]]()
@@ -119,7 +117,9 @@ def refuse_unseen(table: Table, codes: Array, names: Sequence[Hashable], unseen:
     table, codes, names, unseen
         As for :func:`skip_unseen`.
     """
-    for j in np.flatnonzero(extremes(codes)[1] == unseen).tolist() if len(codes) else ():
+    places = _columns_with(codes, unseen)
+    if places:
+        j = places[0]
         row = int((codes[:, j] == unseen[j]).argmax())
         [value] = table.column(names[j])[[row]].tolist()
         raise RowError(
@@ -128,6 +128,11 @@ def refuse_unseen(table: Table, codes: Array, names: Sequence[Hashable], unseen:
             ", a level that did not occur in training. Correct the value, or use unseen='missing' to skip such "
             "cells",
         )
+
+
+def _columns_with(codes: Array, largest: Array) -> list[int]:
+    """Find the columns of codes some of which are the largest that their column can have."""
+    return np.flatnonzero(extremes(codes)[1] == largest).tolist() if len(codes) else []
 
 
 def _list_columns(names: Sequence[Hashable], found: Sequence[Sequence[Hashable]]) -> str:
