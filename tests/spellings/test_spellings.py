@@ -39,7 +39,7 @@ def _plain(name):
 @pytest.mark.parametrize("name", quick_and_slow(SPELLINGS, OF_EACH_KIND))
 def test_every_part_is_solved_as_expected(name):
     case, reading = SPELLINGS[name], _plain(name)[1].fitted_.reading
-    found = {"y" if b.component.holds_label else b.name: (b.solution, b.why) for b in reading.blocks}
+    found = {"y" if b.holds_label else b.name: (b.solution, b.why) for b in reading.blocks}
     assert {part: solution for part, (solution, _) in found.items()} == dict(case.expected), found
 
 

@@ -11,7 +11,7 @@ from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.arguments import one_of
 from bayesppl.data.rows import Rows
-from bayesppl.inference.pymc.model_density import ensure_cache
+from bayesppl.inference.pymc.model_density import ensure_cache, log_priors
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 
@@ -115,21 +115,10 @@ def draw_prior(model: GenerativeModel, prior: Joint, size: int, seed: int) -> Th
 def declared_log_prior(model: GenerativeModel, prior: Joint, theta: Theta) -> Theta:
     """Compute the log density of every variable of a declared prior, summed over its entries, at draws."""
     import pymc as pm
-    from pymc.logprob.basic import conditional_logp
-
-    from bayesppl.inference.pymc.graphs import Interpreter
 
     with pm.Model(coords=model.coords) as pymc_model:
         prior.declare(model.dims)
-    variables = [pymc_model[name] for name in hyperparameters(pymc_model)]
-    values = {variable: variable.clone() for variable in variables}
-    densities = conditional_logp(values)
-    call = Interpreter(list(values.values()), (), [densities[value] for value in values.values()])
-    found = call([theta[variable.name] for variable in variables])
-    return {
-        variable.name: density.reshape(len(density), -1).sum(1)
-        for variable, density in zip(variables, found, strict=True)
-    }
+    return log_priors([pymc_model[name] for name in hyperparameters(pymc_model)], (), theta)
 
 
 def hyperparameters(pymc_model: Any) -> dict[str, tuple[str, ...]]:

@@ -14,6 +14,7 @@ from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant
 from pytensor.graph.replace import vectorize_graph
+from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.graph.traversal import toposort
 from pytensor.scalar import Abs, ScalarMaximum, ScalarMinimum, Second, Sign
 from pytensor.scalar.basic import Clip, LogicalComparison
@@ -29,6 +30,11 @@ from bayesppl.kernels.arrays import Array
 
 #: Points that graphs are evaluated at together.
 AT_ONCE = 1000
+
+#: PyMC's rewrites of distributions before it takes their densities, but for one. It gives normal vectors of a
+#: known precision a density that is meant for a single vector, so that several raise an error, or, where they are
+#: as many as they have entries, get another density.
+REWRITES = RewriteDatabaseQuery(include=["basic"], exclude=["mv_normal_to_precision_mv_normal"])
 
 
 def nodes_above(outputs: Iterable[Any], stop: Iterable[Any] = ()) -> list[Any]:

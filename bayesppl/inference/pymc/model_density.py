@@ -224,6 +224,22 @@ def unconstrain(model: Any, names: Sequence[str], draws: Theta) -> Theta:
     return dict(zip(values, found, strict=True))
 
 
+def log_priors(free: Sequence[Any], potentials: Sequence[Any], draws: Theta) -> Theta:
+    """Compute log densities of free variables and of potentials, summed over their entries, at draws."""
+    from pymc.logprob.basic import conditional_logp
+    from pymc.logprob.rewriting import logprob_rewrites_db
+
+    from bayesppl.inference.pymc.graphs import REWRITES, Interpreter, in_64_bits, substitute, without_checks
+
+    inputs = {variable: variable.type() for variable in free}
+    densities = conditional_logp(inputs, ir_rewriter=logprob_rewrites_db.query(REWRITES))
+    graphs = [densities[value] for value in inputs.values()] + substitute(potentials, inputs)
+    graphs = without_checks(substitute(graphs, in_64_bits(graphs)))
+    found = Interpreter(list(inputs.values()), (), graphs)([draws[variable.name] for variable in free])
+    names = [variable.name for variable in (*free, *potentials)]
+    return {name: values.reshape(len(values), -1).sum(1) for name, values in zip(names, found, strict=True)}
+
+
 def _general(outputs: list[Any]) -> tuple[list[Any], list[Any], tuple[Array, ...]]:
     """Turn arrays of constants into inputs; return the graphs, these inputs, and their values."""
     import pytensor.tensor as pt

@@ -20,26 +20,8 @@ from bayesppl.inference.pymc.reading.observed import Observed
 from bayesppl.inference.pymc.reading.points import Coordinates
 
 
-@dataclass(frozen=True, eq=False)
-class Component:
-    """Free variables, with the observed variables and the potentials that are computed from them.
-
-    Attributes
-    ----------
-    free, observed, potentials : tuples of variables
-        In the order of the model.
-    holds_label : bool
-        Whether the class weights are among its variables.
-    """
-
-    free: tuple[Any, ...]
-    observed: tuple[Any, ...]
-    potentials: tuple[Any, ...]
-    holds_label: bool
-
-
-def components(model: Any, label: Label) -> list[Component]:
-    """Divide a model into parts, in the order of its variables; the label is not among ``observed``.
+def independent_parts(model: Any, label: Label) -> list[list[Any]]:
+    """Divide the variables and potentials of a model into parts that are independent given the labels.
 
     Raises
     ------
@@ -59,16 +41,8 @@ def components(model: Any, label: Label) -> list[Component]:
         tied[i, [known.index(parent) for parent in above if parent in model.free_RVs]] = True
     n_parts, group = connected_components(tied, directed=False)
     parts = [[member for member, of in zip(members, group, strict=True) if of == part] for part in range(n_parts)]
-    return [
-        Component(
-            tuple(m for m in part if m in model.free_RVs),
-            tuple(m for m in part if m in model.observed_RVs and m is not label.variable),
-            tuple(m for m in part if m in model.potentials),
-            label.variable in part,
-        )
-        for part in parts
-        if not all(member in model.potentials for member in part)  # constants
-    ]
+    # potentials by themselves are constants
+    return [part for part in parts if not all(member in model.potentials for member in part)]
 
 
 def _check_potential(model: Any, potential: Any, above: Sequence[Any], label: Label) -> None:
@@ -120,11 +94,12 @@ class Block:
 
     Attributes
     ----------
-    component : Component
-    observed : tuple of Observed
-        Those that depend on the label.
-    everything : tuple of Observed
     coordinates : Coordinates
+        Of its free variables and potentials.
+    everything : tuple of Observed
+        The observed variables, but for the label.
+    holds_label : bool
+        Whether the label is one of its variables.
     solution : {"exact", "collapsed", "compressed", "by rows", "unused"}
     family, prior : str
     why : str
@@ -134,10 +109,9 @@ class Block:
         By which the observed variables of ``everything`` enter the sampler.
     """
 
-    component: Component
-    observed: tuple[Observed, ...]
-    everything: tuple[Observed, ...]
     coordinates: Coordinates
+    everything: tuple[Observed, ...]
+    holds_label: bool
     solution: Solution = "by rows"
     family: str = ""
     prior: str = ""
@@ -147,11 +121,14 @@ class Block:
     rows: tuple[CompressedRows, ...] = ()
 
     @property
+    def observed(self) -> tuple[Observed, ...]:
+        """Return the observed variables that depend on the label."""
+        return tuple(x for x in self.everything if x.depends_on_label)
+
+    @property
     def name(self) -> str:
         """Return the names of the observed variables."""
-        return ", ".join(x.name for x in self.observed) or (
-            "label" if self.component.holds_label else "nothing observed"
-        )
+        return ", ".join(x.name for x in self.observed) or ("label" if self.holds_label else "nothing observed")
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,10 +13,10 @@ from pymc.distributions.distribution import SymbolicRandomVariable
 from pymc.initial_point import make_initial_point_expression
 from pymc.logprob.basic import transformed_conditional_logp
 from pymc.logprob.rewriting import logprob_rewrites_db
-from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.graph.traversal import ancestors
 
 from bayesppl.inference.pymc.graphs import (
+    REWRITES,
     Interpreter,
     evaluate,
     in_64_bits,
@@ -24,11 +24,6 @@ from bayesppl.inference.pymc.graphs import (
     without_checks,
 )
 from bayesppl.kernels.arrays import Array, Theta
-
-#: PyMC's rewrites of distributions before it takes their densities, but for one. It gives normal vectors of a
-#: known precision a density that is meant for a single vector, so that several raise an error, or, where they are
-#: as many as they have entries, get another density.
-REWRITES = RewriteDatabaseQuery(include=["basic"], exclude=["mv_normal_to_precision_mv_normal"])
 
 
 @dataclass(frozen=True, eq=False)

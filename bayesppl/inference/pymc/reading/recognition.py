@@ -17,7 +17,7 @@ from bayesppl.data.read_table import as_table
 from bayesppl.families import Family
 from bayesppl.inference.pymc.graphs import evaluate, nodes_above, substitute
 from bayesppl.inference.pymc.reading import prior_density, proof
-from bayesppl.inference.pymc.reading.blocks import Block, Component, Reading, Solved, components
+from bayesppl.inference.pymc.reading.blocks import Block, Reading, Solved, independent_parts
 from bayesppl.inference.pymc.reading.cloning import read_observed
 from bayesppl.inference.pymc.reading.collapsing import Collapsed, collapse
 from bayesppl.inference.pymc.reading.compressed import all_rows, compress
@@ -60,19 +60,20 @@ def _read(model: Any, label_name: str, classes: Sequence[Hashable] | None, rng: 
     theta = whole.theta(whole.draw(1, rng, 0.1))
     weights = _class_weights(label, inputs, theta)
     found = []
-    for component in components(model, label):
-        coordinates = whole.select(component.free, component.potentials)
-        observed = tuple(read_observed(model, v, label, inputs, theta) for v in component.observed)
-        for x in observed:
-            if x.depends_on_label:
-                require_rows(x, theta, label, rng)
-        found.append(_recognise(component, observed, coordinates, label, weights, rng))
+    for part in independent_parts(model, label):
+        free, potentials = ([v for v in part if v in of] for of in (model.free_RVs, model.potentials))
+        observed = [v for v in part if v in model.observed_RVs and v is not label.variable]
+        everything = tuple(read_observed(model, v, label, inputs, theta) for v in observed)
+        block = Block(whole.select(free, potentials), everything, label.variable in part)
+        for x in block.observed:
+            require_rows(x, theta, label, rng)
+        found.append(_recognise(block, label, weights, rng))
     if not any(block.observed for block in found):
         raise ValueError(
             f"no observed variable depends on the label {label.name!r}, so that there is nothing to classify by; "
             f"index the parameters of the features by it, as in mu[{label.name}]"
         )
-    found.sort(key=lambda block: not block.component.holds_label)
+    found.sort(key=lambda block: not block.holds_label)
     return Reading(model, label, inputs, tuple(found), weights)
 
 
@@ -119,28 +120,19 @@ def _class_weights(label: Label, inputs: Mapping[Any, Any], theta: Mapping[str, 
     return p if label.is_sorted else p[label.order]
 
 
-def _recognise(
-    component: Component,
-    observed: tuple[Observed, ...],
-    coordinates: Coordinates,
-    label: Label,
-    weights: Any,
-    rng: np.random.Generator,
-) -> Block:
-    dependent = tuple(x for x in observed if x.depends_on_label)
-    found = Block(component, dependent, observed, coordinates)
-    if component.holds_label and observed:
-        found = replace(found, why="the class weights share parameters with the features")
-    elif component.holds_label:
-        found = _label_block(found, label, weights, rng)
-    elif not dependent:
-        return replace(found, solution="unused", why="it does not depend on the label")
-    elif len(observed) > len(dependent):
-        found = replace(found, why="it shares parameters with observations that do not depend on the label")
+def _recognise(block: Block, label: Label, weights: Any, rng: np.random.Generator) -> Block:
+    if block.holds_label and block.everything:
+        found = replace(block, why="the class weights share parameters with the features")
+    elif block.holds_label:
+        found = _label_block(block, label, weights, rng)
+    elif not block.observed:
+        return replace(block, solution="unused", why="it does not depend on the label")
+    elif len(block.everything) > len(block.observed):
+        found = replace(block, why="it shares parameters with observations that do not depend on the label")
     else:
-        found = _feature_block(found, label, rng)
-    if found.solution == "by rows" and not coordinates.free:
-        names = ", ".join(repr(x.name) for x in dependent)
+        found = _feature_block(block, label, rng)
+    if found.solution == "by rows" and not block.coordinates.free:
+        names = ", ".join(repr(x.name) for x in block.observed)
         raise ValueError(
             f"nothing is learned of the density of {names}, and it has no closed form here: give one of its "
             "constants a narrow prior"

@@ -90,7 +90,7 @@ def solve(
         if several
         else next(iter(families.values()))
     )
-    label_block = next(block for block in reading.blocks if block.component.holds_label)
+    label_block = next(block for block in reading.blocks if block.holds_label)
     weights = None if label_block.solved is None else label_block.solved.belief
     declared: Any = weights.value if isinstance(weights, Fixed) else weights
     model = GenerativeModel(family.bind(table, classes), declared if declared is not None else "uniform", classes)
@@ -149,13 +149,13 @@ def _sampled(
     kept: Run | None = None,
     row: int | None = None,
 ) -> SampledPart:
-    free, weights, points = block.component.free, None, None
+    free, weights, points = block.coordinates.free, None, None
     if draws is None:
         density = block_density(reading, block, row)
         samples, report, points = sample(density, block.coordinates, settings, kept)
     else:
         samples, report = draws_of(draws, free)
-    if block.component.holds_label:
+    if block.holds_label:
         lead = samples[free[0].name].shape[:2]
         flat = [samples[v.name].reshape(-1, *samples[v.name].shape[2:]) for v in free]
         [found] = Interpreter([reading.inputs[v] for v in free], (), [reading.class_weights])(flat)
@@ -181,7 +181,7 @@ def block_density(reading: Reading, block: Block, row: int | None = None) -> Any
     if row is not None:
         less = [(x, without(x, codes, len(reading.label.classes), row)) for x in block.everything]
         rows += [log_likelihood(x, own) for x, own in less]
-    if block.component.holds_label:
+    if block.holds_label:
         seen, counts = np.unique(codes, return_counts=True)
         left = counts - (0.0 if row is None else 1.0 * (seen == codes[row]))
         rows.append((left * pt.log(reading.class_weights)[seen]).sum())

@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 import pymc as pm
-from pymc.logprob.basic import conditional_logp
-from pymc.logprob.rewriting import logprob_rewrites_db
 from pytensor.compile.mode import Mode
 from pytensor.graph.traversal import ancestors
 
 from bayesppl.errors import NotConjugateError
-from bayesppl.inference.pymc.graphs import Interpreter, in_64_bits, substitute, without_checks
+from bayesppl.inference.pymc.graphs import Interpreter, substitute
+from bayesppl.inference.pymc.model_density import log_priors
 from bayesppl.inference.pymc.reading.blocks import Reading
-from bayesppl.inference.pymc.reading.points import REWRITES
 from bayesppl.inference.pymc.reading.solving import block_names
 from bayesppl.kernels.arrays import Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS
@@ -27,8 +25,8 @@ def recognition_table(reading: Reading) -> Any:
 
     rows = [
         {
-            "block": reading.label.name if block.component.holds_label and not block.observed else block.name,
-            "variables": ", ".join(v.name for v in block.component.free),
+            "block": reading.label.name if block.holds_label and not block.observed else block.name,
+            "variables": ", ".join(v.name for v in block.coordinates.free),
             "family": block.family,
             "prior": block.prior,
             "solution": block.solution,
@@ -65,15 +63,7 @@ def log_prior_group(reading: Reading, posterior: Any, flat: Theta, lead: Mapping
     free = [variable for variable in model.free_RVs if variable.name in found]
     if missing or (model.potentials and len(free) < len(model.free_RVs)):
         raise NotConjugateError(f"draws of {', '.join(missing) or 'unused variables'} are not known")
-    inputs = {variable: reading.inputs[variable] for variable in free}
-    values = {variable: inputs[variable] for variable in free}
-    own = conditional_logp(values, ir_rewriter=logprob_rewrites_db.query(REWRITES))
-    graphs = [own[values[variable]] for variable in free] + substitute(model.potentials, inputs)
-    graphs = substitute(graphs, in_64_bits(graphs))
-    densities = Interpreter(list(inputs.values()), (), without_checks(graphs))([found[v.name] for v in free])
-    names = [variable.name for variable in (*free, *model.potentials)]
-    total = {name: d.reshape(len(d), -1).sum(1) for name, d in zip(names, densities, strict=True)}
-    return _dataset(reading, total, lead)
+    return _dataset(reading, log_priors(free, model.potentials, found), lead)
 
 
 def prior_group(reading: Reading, lead: Mapping[str, Any], seed: int) -> Any:
@@ -102,7 +92,7 @@ def _variables(reading: Reading, posterior: Any, flat: Theta) -> tuple[Theta, li
             samples = part.samples if part.family is None else part.family.in_model(part.samples)
             found |= {name: values.reshape(-1, *values.shape[2:]) for name, values in samples.items()}
             continue
-        if block.component.holds_label:
+        if block.holds_label:
             own = {CLASS_WEIGHTS: flat[CLASS_WEIGHTS]}
         else:
             prefix = f"{names[block]}_" if len(names) > 1 else ""
@@ -110,7 +100,7 @@ def _variables(reading: Reading, posterior: Any, flat: Theta) -> tuple[Theta, li
         density = block.solved.density  # None where nothing is learned
         mapped = {} if density is None else density.variables_at(own, density.coordinates.start)
         if mapped is None:
-            missing += [v.name for v in block.component.free]
+            missing += [v.name for v in block.coordinates.free]
             found |= own
         else:
             found |= mapped
