@@ -16,7 +16,7 @@ import click
 from bayesppl import __version__
 from bayesppl.cli.compare import compare
 from bayesppl.cli.fit import fit, summary, verify
-from bayesppl.cli.models import undeclared
+from bayesppl.cli.models import in_options, undeclared
 from bayesppl.cli.predict import predict
 from bayesppl.cli.reproduce import reproduce
 from bayesppl.cli.terminal import say, warn
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     typed = sys.argv[1:] if arguments is None else list(arguments)
     try:
         with running(typed), warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_: warn([str(message)])
+            warnings.showwarning = lambda message, *_: warn([in_options(str(message))])
             cli.main(args=typed, prog_name="bayesppl", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
@@ -70,8 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except UndeclaredIntegersError as error:
         _refuse(undeclared(error.columns))
     except RowError as error:
-        here = "--drop COLUMN leaves a column out, --categorical COLUMN takes its values for levels"
-        _refuse(f"{str(error).rstrip('.')}. Here: {here}")
+        here = "Here: --drop COLUMN leaves a column out, --categorical COLUMN takes its values for levels"
+        _refuse(f"{str(error).rstrip('.')}. {here}" if typed[0] in ("fit", "compare") else str(error))
     except (ValueError, OSError) as error:
         _refuse(str(error))
     except MemoryError as error:
@@ -83,5 +83,5 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _refuse(message: str) -> NoReturn:
-    say(f"bayesppl: error: {' '.join(line.strip() for line in message.splitlines())}", err=True)
+    say(f"bayesppl: error: {' '.join(line.strip() for line in in_options(message).splitlines())}", err=True)
     sys.exit(2)

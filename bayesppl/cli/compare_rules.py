@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from bayesppl.cli.file_rows import FileRows
+from bayesppl.cli.models import in_options
 from bayesppl.cli.report import Findings, Record, parameter_records, write_csv
 from bayesppl.cli.terminal import cells, safe, table, warn
 from bayesppl.errors import ImpossibleRowWarning
@@ -43,8 +45,11 @@ def compare(classifier: BayesClassifier, train: FileRows, test: FileRows, draws:
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", ImpossibleRowWarning)  # their number is in the report
         result = compare_rules(classifier, train.X, train.y, test.X, test.y, draws=draws, random_state=seed)
-    warn(dict.fromkeys(str(warning.message) for warning in caught))
-    return replace(result, probabilities=result.probabilities.assign_coords(row=test.X.index.to_numpy()))
+    warn(dict.fromkeys(in_options(str(warning.message)) for warning in caught))
+    # without the advice to use another rule, for the others stand beside it
+    undefined = {rule: re.split(r"(?<=[.;]) [Uu]se ", reason)[0] for rule, reason in result.undefined.items()}
+    probabilities = result.probabilities.assign_coords(row=test.X.index.to_numpy())
+    return replace(result, probabilities=probabilities, undefined=undefined)
 
 
 def report(

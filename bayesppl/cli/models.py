@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -26,6 +27,31 @@ MODELS = {
     "mixed-nb": "MixedNB",
     "location": "LocationModel",
     "tree-nb": "TreeNB",
+}
+
+# Arguments of Python that messages name with a value, and the options that stand for them.
+_OPTIONS = {
+    "rule": "--rule",
+    "inference": "--inference",
+    "prior": "--prior",
+    "unlabelled": "--unlabelled",
+    "calibration": "--calibrate",
+}
+
+# What else of Python messages name, and what to write instead.
+_OTHERS = {
+    r" \(truth values by .*?, or model levels with bayesppl\.Categorical": "",
+    **{rf"bayesppl\.{estimator}\b": f"--model {model}" for model, estimator in MODELS.items()},
+    r"bayesppl\.Categorical\(\)": "--model categorical-nb",
+    r"bayesppl\.Categorical\b": "--categorical COLUMN",
+    r"bayesppl\.Gaussian\('tied'\)": "--model lda",
+    r"bayesppl\.Gaussian\(prior='jeffreys'\)": "--prior jeffreys",
+    r", or (pass|declare) a bayesppl\.\w+": "",
+    r"covariance='diag'": "--model gaussian-nb",
+    r"integers=(?!')": "--integers",
+    r" unseen='error' .*": "",
+    r"unlabelled_weight='loo'": "--unlabelled drop",
+    r"pass unlabelled_label=-1, or put None in its place;.*": "empty such cells and pass --unlabelled drop",
 }
 
 #: Models that read text as levels; the others need numbers.
@@ -104,6 +130,18 @@ def _prior(model: str, prior: str) -> dict[str, Any]:
         raise ValueError(f"--prior {prior!r} is for Gaussian models; for --model {model} give a number")
     number = float(prior)
     return {"probability": bp.Beta(number, number) if model == "bernoulli-nb" else bp.Dirichlet(number)}
+
+
+def in_options(message: str) -> str:
+    """Name options of the command line in a message of the package, where it names arguments of Python."""
+    for python, option in _OTHERS.items():
+        message = re.sub(python, option, message)
+    values = r"'[\w-]+'(?:(?:,| or|, or) '[\w-]+')*"
+    return re.sub(rf"\b({'|'.join(_OPTIONS)})=({values})", _as_option, message)
+
+
+def _as_option(argument: re.Match[str]) -> str:
+    return f"{_OPTIONS[argument[1]]} {argument[2].replace("'", '')}"
 
 
 def undeclared(columns: Sequence[Hashable]) -> str:

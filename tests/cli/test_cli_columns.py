@@ -285,7 +285,7 @@ def test_calibrations_are_chosen_by_name(run):
     assert json.loads(before_data[1])["scores"] == by_name["scores"]
     status, _, err = run("compare", "iris", "--model", "lda", "--calibrate", "weights")
     assert status != 0
-    assert "calibration='temperature'" in err
+    assert "--calibrate temperature" in err
 
 
 def test_a_temperature_is_printed_where_one_was_learned(run):

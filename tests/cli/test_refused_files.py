@@ -1,6 +1,7 @@
 """Refusals name what a user of the command line sees, and can do something about."""
 
 import io
+import re
 import sys
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from bayesppl.cli import file_rows
 @pytest.fixture
 def frame():
     return pd.DataFrame(
-        {"size": [1.0, 2.5, 7.0, 8.5] * 5, "weight": [3.0, 1.5, 2.0] * 6 + [1.0, 2.5], "kind": list("aabb") * 5}
+        {"size": [1.0, 2.5, 7.0, 8.5] * 6, "weight": [3.0, 1.5, 2.0] * 8, "kind": list("aabb") * 6}
     )
 
 
@@ -133,3 +134,70 @@ def test_data_are_not_overwritten(run, frame, tmp_path, monkeypatch):
         assert status == 2, arguments
         assert "would replace the data in" in err
     assert {path: path.read_bytes() for path in before} == before
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "expected"),
+    [
+        (
+            {"size": ["u", "v"] * 12},
+            ("--model", "gaussian-nb"),
+            "convert the column to numbers. Here: --drop COLUMN",
+        ),
+        (
+            {"size": [2**60, 1] * 12},
+            (),
+            "model its values as levels with --categorical COLUMN. Here: --drop COLUMN",
+        ),
+        (
+            {"size": [None, 1.5] * 12},
+            ("--model", "lda"),
+            "Use --inference gibbs or em, which complete them (labels",
+        ),
+        ({"size": [None, 1.5] * 12}, ("--model", "lda"), "or --model gaussian-nb, which skips"),
+        (
+            {},
+            ("--model", "location"),
+            "use --model lda, or convert the columns that are categories (--integers says",
+        ),
+        (
+            {"size": np.arange(24) / 8},
+            ("--model", "categorical-nb"),
+            "with --model mixed-nb or --model gaussian-nb, or put them into bins",
+        ),
+        ({}, ("--model", "gaussian-nb", "--prior", "no"), "--prior no is not known; choose one of"),
+        ({"kind": [-1, 0, 1, 0] * 6}, ("--model", "gaussian-nb"), "empty such cells and pass --unlabelled drop"),
+    ],
+)
+@pytest.mark.filterwarnings("default")
+def test_messages_name_options_of_the_command_line(run, frame, tmp_path, columns, options, expected):
+    frame.assign(**columns).to_csv(tmp_path / "t.csv", index=False)
+    _, _, err = run("fit", tmp_path / "t.csv", "--target", "kind", *options, "--save", tmp_path / "m.npz")
+    assert expected in err
+    assert "bayesppl." not in err
+    assert re.search(r"\b[a-z_]+=", err) is None
+
+
+@pytest.mark.filterwarnings("default")
+def test_advice_of_predict_is_about_its_own_options(run, frame, tmp_path):
+    path, model = tmp_path / "t.csv", tmp_path / "m.npz"
+    frame.assign(c=["u", "v"] * 12, weight=1.0).to_csv(path, index=False)
+    assert run("fit", path, "--target", "kind", "--model", "mixed-nb", "--save", model)[0] == 0
+    frame.assign(c="w").to_csv(path, index=False)
+    status, _, err = run("predict", model, path, "--drop", "kind")
+    assert status == 0
+    assert err.endswith("such cells are skipped.\n")
+    status, _, err = run("predict", model, path, "--drop", "kind", "--rule", "mle")
+    assert status == 2
+    assert "Use --rule map, mean or predictive with a proper prior" in err
+    frame.assign(size=2**60, c="u").to_csv(path, index=False)
+    status, _, err = run("predict", model, path, "--drop", "kind")
+    assert (status, "holds the integer 1152921504606846976" in err) == (2, True)
+    assert "Here:" not in err
+
+
+def test_compare_advises_no_other_rule(run, frame, tmp_path):
+    frame.assign(size=1.0).to_csv(tmp_path / "t.csv", index=False)
+    _, out, _ = run("compare", tmp_path / "t.csv", "--target", "kind", "--model", "gaussian-nb", "--draws", 16)
+    assert "mle is undefined: column 'size' is constant" in out
+    assert "rule=" not in out
