@@ -161,7 +161,7 @@ def test_data_are_not_overwritten(run, frame, tmp_path, monkeypatch):
             "use --model lda, or convert the columns that are categories (--integers says",
         ),
         (
-            {"size": np.arange(24) / 8},
+            {"size": np.arange(24) / 8 + 0.0625},
             ("--model", "categorical-nb"),
             "with --model mixed-nb or --model gaussian-nb, or put them into bins",
         ),
