@@ -9,7 +9,18 @@ import numpy as np
 from bayesppl.data.arguments import one_of
 from bayesppl.evaluation.held_out import learning_curve, reliability
 from bayesppl.model.rules import REFERENCE
-from bayesppl.plots.style import RULE_STYLE, Style, axes_or_new, colour, legend_beside, result_of, tidy
+from bayesppl.plots.style import (
+    LETTERS_PER_INCH,
+    RULE_STYLE,
+    Style,
+    axes_or_new,
+    colour,
+    drawn_names,
+    inches,
+    legend_beside,
+    result_of,
+    tidy,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -76,7 +87,9 @@ def plot_reliability(
         ylabel="share that is right",
     )
     if label is not None:
-        ax.legend(frameon=False, loc="upper left", markerscale=0.7)
+        handles, labels = ax.get_legend_handles_labels()
+        room = max(8, int(inches(ax)[0] * LETTERS_PER_INCH) - 6)  # without the mark and the margins
+        ax.legend(handles, drawn_names(labels, room), frameon=False, loc="upper left", markerscale=0.7)
     return tidy(ax)
 
 

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from bayesppl.model.rules import RuleName
 
 
+# Letters of the name of a class below the picture, where three lines must hold two of them.
+_LONGEST_CLASS = 18
+
+
 def plot_explanation(
     explanation: xr.Dataset | BayesClassifier | AutoClassifier,
     *arguments: Any,
@@ -101,7 +105,8 @@ def plot_explanation(
     )
     line = "" if lower is None else f"; line: {found.attrs.get('prob', PROB):.0%} "
     line += "" if lower is None else "interval" if found.sizes["row"] == 1 else "of the rows"
-    name_axes(ax, f"{what} for {label} against {found.attrs['against']}, in nats{line}")
+    label, against = short_names([label, found.attrs["against"]], _LONGEST_CLASS)
+    name_axes(ax, f"{what} for {label} against {against}, in nats{line}")
     total = float(found["log_odds"].mean("row"))
     ax.set_title(f"log odds {total:+.3g}", fontsize="medium")
     return tidy(ax)
@@ -208,8 +213,8 @@ def plot_nomogram(
             _draw_levels(ax, j, values, weights)
     _draw_probabilities(ax, len(features), prior)
     name_rows(ax, [*features, f"probability of {label}"])
-    rest = "the other class" if against is None else against
-    name_axes(ax, f"weight of evidence for {label} against {rest}, in nats; lowest line: sum of weights")
+    one, other = short_names([label, "the other class" if against is None else against], _LONGEST_CLASS)
+    name_axes(ax, f"weight of evidence for {one} against {other}, in nats; lowest line: sum of weights")
     return tidy(ax)
 
 

@@ -108,3 +108,48 @@ def test_a_nomogram_of_thirty_columns_fits_a_page():
     assert ax.get_figure(root=True).get_size_inches()[1] < 12.5
     assert len(names_of(ax)) == 31
     check(ax.get_figure(root=True))
+
+
+LONG_CLASSES = np.repeat(
+    ["a long name of a class of animals in the lake", "another class, whose name is as long"], 10
+)
+
+
+@pytest.mark.parametrize("n_rows", [1, 7])
+def test_long_names_of_classes_leave_room_for_the_rest_of_the_label(n_rows):
+    X = np.random.default_rng(0).normal(size=(20, 2)) + np.arange(20)[:, None] / 10
+    clf = bp.GaussianNB().fit(X, LONG_CLASSES)
+    axes = [
+        plots.plot_explanation(clf, X[:n_rows]),
+        plots.plot_explanation(clf, X[:n_rows], LONG_CLASSES[0], label=LONG_CLASSES[-1]),
+        plots.plot_nomogram(clf, X, *dict.fromkeys(LONG_CLASSES)),
+    ]
+    for ax, end in zip(axes, ["in nats" if n_rows == 1 else "of the rows"] * 2 + ["sum of weights"], strict=True):
+        ax.figure.draw_without_rendering()
+        assert ax.get_xlabel().replace("\n", " ").endswith(end)
+        assert ax.figure.bbox.containsx(ax.xaxis.label.get_window_extent().x0)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e6, 1e9])
+def test_ticks_of_large_numbers_are_short_and_several(scale):
+    X = 1e12 + scale * (np.random.default_rng(0).normal(size=(20, 2)) + np.arange(20)[:, None] / 10)
+    clf = bp.GaussianNB().fit(X, LONG_CLASSES)
+    ax = plots.plot_decision_boundary(clf, X, resolution=20, draws=0)
+    ax.figure.draw_without_rendering()
+    low, high = ax.get_xlim()
+    shown = [tick for tick in ax.xaxis.get_major_ticks() if low <= tick.get_loc() <= high]
+    assert len(shown) >= 3
+    assert max(len(tick.label1.get_text()) for tick in shown) <= 8
+    assert not ax.xaxis.get_offset_text().get_text().startswith("+")
+    if scale < 1e9:
+        assert ax.get_xlabel() == "x0 \N{MINUS SIGN} 1000000000000"
+
+
+def test_long_labels_of_reliability_stay_inside_the_picture():
+    X = np.random.default_rng(0).normal(size=(20, 2)) + np.arange(20)[:, None] / 10
+    clf = bp.GaussianNB().fit(X, LONG_CLASSES)
+    ax = plots.plot_reliability(clf, X, LONG_CLASSES, label="calibrated by all rows $a$ " * 5)
+    ax.figure.draw_without_rendering()
+    legend = ax.get_legend().get_window_extent()
+    assert legend.x1 <= ax.figure.bbox.x1
+    assert ax.get_window_extent().width > 0.5 * ax.figure.bbox.width
