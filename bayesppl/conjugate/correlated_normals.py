@@ -39,14 +39,11 @@ def log_predictive(posterior: NormalInverseWishart) -> LogDensity:
     dof = np.broadcast_to(posterior.nu - n_features + 1, n_classes)
     inflation = (posterior.kappa + 1) / posterior.kappa
 
-    def log_t(at: Array) -> Evaluate:
-        whitener, log_det = whitener_of(of_columns(posterior.psi, at, posterior.is_tied))
-        distances = distances_to(posterior.location[:, at], whitener)
-        constant, exponent = t_terms(dof, len(at), log_det, inflation)
+    def log_t(dimension: int, log_det: Array) -> Evaluate:
+        constant, exponent = t_terms(dof, dimension, log_det, inflation)
+        return lambda squares: log_t_density(squares, constant, exponent, inflation)
 
-        return lambda values: log_t_density(distances(values), constant, exponent, inflation)
-
-    by_gaps = by_pattern(log_t, n_features)
+    by_gaps = by_pattern(by_distances(posterior.location, posterior.psi, posterior.is_tied, log_t), n_features)
     return LogDensity(lambda rows: by_gaps(rows.X))
 
 
@@ -65,31 +62,22 @@ def log_density_of_vectors(mean: Array, covariance: Array, tied: bool) -> LogDen
     covariance : (..., n_features, n_features) where ``tied``, else broadcast to (..., n_classes, n_features,
         n_features)
     """
-    if not tied:
-        covariance = np.broadcast_to(covariance, (*mean.shape, mean.shape[-1]))
 
-    def moments_at(at: Array) -> tuple[Array, Array]:
-        return mean[..., at], of_columns(covariance, at, tied)
+    def log_normal(dimension: int, log_det: Array) -> Evaluate:
+        constant = -0.5 * (dimension * LOG_2PI + log_det[..., None, :])
 
-    def log_normal(at: Array) -> Evaluate:
-        location, matrix = moments_at(at)
-        whitener, log_det = whitener_of(matrix)
-        distances = distances_to(location, whitener)
-        constant = -0.5 * (len(at) * LOG_2PI + log_det[..., None, :])
-
-        def log_density(values: Array) -> Array:
-            out = distances(values)
-            out *= -0.5
-            out += constant
-            return out
+        def log_density(squares: Array) -> Array:
+            squares *= -0.5
+            squares += constant
+            return squares
 
         return log_density
 
     def linear(at: Array) -> Evaluate:
-        return without_common_square(*moments_at(at)) or log_normal(at)
+        return without_common_square(mean[..., at], of_columns(covariance, at, tied)) or marginal(at)
 
-    n_features = mean.shape[-1]
-    whole = on_first_use(lambda: by_pattern(log_normal, n_features))
+    marginal, n_features = by_distances(mean, covariance, tied, log_normal), mean.shape[-1]
+    whole = on_first_use(lambda: by_pattern(marginal, n_features))
     return LogDensity(whole, on_first_use(lambda: by_pattern(linear, n_features)) if tied else None)
 
 
@@ -203,6 +191,31 @@ def log_t_density(squares: Array, constant: Array, exponent: Array, inflation: A
     squares *= exponent
     squares += constant
     return squares
+
+
+def by_distances(
+    location: Array, matrix: Array, tied: bool, density: Callable[[int, Array], Evaluate]
+) -> Callable[[Array], Evaluate]:
+    """Return the marginal density of some columns by the squared distances of rows in the metric of a matrix.
+
+    Parameters
+    ----------
+    location : (..., n_classes, n_features)
+    matrix : (..., n_features, n_features) where ``tied``, else broadcast to (..., n_classes, n_features,
+        n_features)
+    density : callable
+        From the number of columns and the log determinants, (..., n_classes), to a function of squared distances,
+        (..., n_rows, n_classes), which it may overwrite.
+    """
+    if not tied:
+        matrix = np.broadcast_to(matrix, (*location.shape, location.shape[-1]))
+
+    def marginal(at: Array) -> Evaluate:
+        whitener, log_det = whitener_of(of_columns(matrix, at, tied))
+        distances, of_squares = distances_to(location[..., at], whitener), density(len(at), log_det)
+        return lambda X: of_squares(distances(X))
+
+    return marginal
 
 
 def by_pattern(marginal: Callable[[Array], Evaluate], n_features: int) -> Evaluate:

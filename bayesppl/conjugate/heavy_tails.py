@@ -18,12 +18,10 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayesppl.conjugate.correlated_normals import (
+    by_distances,
     by_pattern,
-    distances_to,
     log_t_density,
-    of_columns,
     t_terms,
-    whitener_of,
 )
 from bayesppl.conjugate.log_density import Evaluate, LogDensity
 from bayesppl.conjugate.moments import Moments, moments
@@ -64,26 +62,23 @@ class TailedRows(RowStatistics):
 
 def log_density(mean: Array, covariance: Array, tied: bool, dof: float) -> LogDensity:
     """Return log p(x | y = k, θ) of rows for these means and covariances; draw axes may lead."""
-    if not tied:
-        covariance = np.broadcast_to(covariance, (*mean.shape, mean.shape[-1]))
 
-    def log_t(at: Array) -> Evaluate:
-        whitener, log_det = whitener_of(of_columns(covariance, at, tied))
-        distances = distances_to(mean[..., at], whitener)
-        constant, exponent = t_terms(np.asarray(dof), len(at), log_det[..., None, :], dof - 2)
-        return lambda X: log_t_density(distances(X), constant, exponent, np.asarray(dof - 2))
+    def log_t(dimension: int, log_det: Array) -> Evaluate:
+        constant, exponent = t_terms(np.asarray(dof), dimension, log_det[..., None, :], dof - 2)
+        return lambda squares: log_t_density(squares, constant, exponent, np.asarray(dof - 2))
 
-    return LogDensity(by_pattern(log_t, mean.shape[-1]))
+    return LogDensity(by_pattern(by_distances(mean, covariance, tied, log_t), mean.shape[-1]))
 
 
 def expected_weights(mean: Array, covariance: Array, tied: bool, dof: float, X: Array) -> tuple[Array, Array]:
     """Compute shape and mean of the weights of rows, given the cells that are there: (n_rows, n_classes) each."""
 
-    def squares(at: Array) -> Evaluate:
-        return distances_to(mean[:, at], whitener_of(of_columns(covariance, at, tied))[0])
+    def unchanged(dimension: int, log_det: Array) -> Evaluate:
+        return np.asarray
 
+    squares = by_pattern(by_distances(mean, covariance, tied, unchanged), X.shape[1])(X)
     shape = np.broadcast_to((dof + (~np.isnan(X)).sum(1, keepdims=True)) / 2, (len(X), len(mean)))
-    return shape, 2 * shape / (dof - 2 + by_pattern(squares, X.shape[1])(X))
+    return shape, 2 * shape / (dof - 2 + squares)
 
 
 def log_predictive(posterior: NormalInverseWishart) -> LogDensity:
@@ -100,22 +95,19 @@ def log_predictive(posterior: NormalInverseWishart) -> LogDensity:
         some = log_shares > -300
         inflations = 1 / posterior.kappa + (1 - 1 / half) * np.exp(-log_units[some])[:, None]
 
-        def log_t(at: Array) -> Evaluate:
-            whitener, log_det = whitener_of(of_columns(posterior.psi, at, posterior.is_tied))
-            distances = distances_to(posterior.location[:, at], whitener)
-
-            def averaged(X: Array) -> Array:
-                squares = distances(X)
+        def log_t(dimension: int, log_det: Array) -> Evaluate:
+            def averaged(squares: Array) -> Array:
                 out = np.full_like(squares, -np.inf)
                 with np.errstate(invalid="ignore"):  # of rows with gaps, which have a marginal of their own
                     for log_share, inflation in zip(log_shares[some], inflations, strict=True):
-                        terms = t_terms(left, len(at), log_det, inflation)
+                        terms = t_terms(left, dimension, log_det, inflation)
                         found = log_t_density(squares.copy(), *terms, inflation)
                         np.logaddexp(out, found + log_share, out=out)
                 return out
 
             return averaged
 
-        return by_pattern(log_t, n_features)(rows.X)
+        marginal = by_distances(posterior.location, posterior.psi, posterior.is_tied, log_t)
+        return by_pattern(marginal, n_features)(rows.X)
 
     return LogDensity(log_density)
