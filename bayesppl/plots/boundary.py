@@ -15,7 +15,6 @@ from bayesppl.plots.style import Style, axes_or_new, colour, legend_beside, mark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
 
     from bayesppl.estimators.classifier import BayesClassifier
 
@@ -97,23 +96,9 @@ def plot_decision_boundary(
         for k, label in enumerate(clf.classes_.tolist()):
             ax.plot(*points[codes == k].T, marker(k), color=colour(k), label=str(label), **style)
         legend_beside(ax)
-    names = [_number(axis, *ends) for axis, ends in ((ax.xaxis, extent[:2]), (ax.yaxis, extent[2:]))]
     ax.set(xlim=extent[:2], ylim=extent[2:])
-    name_axes(ax, *(f"{name}{end}" for name, end in zip(table.names, names, strict=True)))
+    name_axes(ax, *table.names)
     return ax
-
-
-def _number(axis: Axis, low: float, high: float) -> str:
-    """Write numbers along an axis, less the digits that all of them share, and return what was subtracted."""
-    from matplotlib.ticker import MaxNLocator
-
-    if not 0 < high - low < 1e-3 * max(abs(low), abs(high)):
-        return ""
-    unit = 10 ** np.ceil(np.log10(high - low))
-    origin = float(np.round((low + high) / 2 / unit) * unit)
-    ticks = np.asarray(MaxNLocator(6).tick_values(low - origin, high - origin))
-    axis.set_ticks(origin + ticks, [f"{tick:g}" for tick in ticks])
-    return f" \N{MINUS SIGN} {origin:.15g}"
 
 
 def _boundary(ax: Axes, across: Array, up: Array, probabilities: Array, *, color: str, **style: Any) -> None:
