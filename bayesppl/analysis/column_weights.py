@@ -5,7 +5,7 @@ trusts all of them less, can mend that. Weights can:
 
 .. math:: p_w(y = k \mid x, D) \propto \pi_k \prod_b p(x_b \mid y = k, D)^{w_b},
 
-with a unit b for every column that is independent of the others given the class, and for every block of columns
+with a factor b for every column that is independent of the others given the class, and for every block of columns
 that are not. Zaidi, Cerquides, Carman & Webb (2013) maximise the score of the rows of the fit, which rewards
 columns that fit these very rows; here every row is predicted from all others, exactly. The weights maximise
 
@@ -36,7 +36,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 
 from bayesppl.analysis.leave_one_out import leave_out_each
-from bayesppl.analysis.left_out_joints import density_of, unit_joints
+from bayesppl.analysis.left_out_joints import density_of, factor_joints
 from bayesppl.analysis.parameter_tables import coord
 from bayesppl.analysis.temperature import PENALTY_SD, Scores, drawn_rows
 from bayesppl.data.rows import Rows
@@ -50,11 +50,11 @@ from bayesppl.model.training_rows import encoded, require_known_rows
 if TYPE_CHECKING:
     import xarray as xr
 
-#: With more units than these, the curvature of the score takes longer than all the rest.
-MOST_UNITS = 1000
+#: With more factors than these, the curvature of the score takes longer than all the rest.
+MOST_FACTORS = 1000
 
-# Most rows, and numbers (rows × classes × units, 64 MB), that weights are learned from; of more, rows are drawn at
-# random.
+# Most rows, and numbers (rows × classes × factors, 64 MB), that weights are learned from; of more, rows are drawn
+# at random.
 _MOST_ROWS, _MOST_NUMBERS = 5_000, 1 << 23
 
 # Weights that are all but equal, up to weights that differ by factors of tens.
@@ -66,27 +66,27 @@ _SPREADS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 _ABOVE_ONE_SD = 0.3
 
 
-def require_units(family: Family) -> tuple[Factor, ...]:
-    """Return the units of a family that has several, and refuse any other family.
+def require_factors(family: Family) -> tuple[Factor, ...]:
+    """Return the factors of a family that has several, and refuse any other family.
 
     Raises
     ------
     ValueError
         If there is one, or if there are too many.
     """
-    units = family.bound.factors
-    if len(units) == 1:
+    factors = family.bound.factors
+    if len(factors) == 1:
         raise ValueError(
             "calibration='weights' learns a weight of every column, or block of columns, that is independent of "
             f"the others given the class, and the {family.name} family models all of these columns together. The "
             "one weight that it has is learned by calibration='temperature'"
         )
-    if len(units) > MOST_UNITS:
+    if len(factors) > MOST_FACTORS:
         raise ValueError(
-            f"calibration='weights' learns the weights of up to {MOST_UNITS:,} columns or blocks, and here are "
-            f"{len(units):,}; use calibration='temperature', or choose columns"
+            f"calibration='weights' learns the weights of up to {MOST_FACTORS:,} columns or blocks, and here are "
+            f"{len(factors):,}; use calibration='temperature', or choose columns"
         )
-    return units
+    return factors
 
 
 def calibrated(fitted: Fitted, rows: Rows, option: Option) -> Fitted:
@@ -99,10 +99,10 @@ def calibrated(fitted: Fitted, rows: Rows, option: Option) -> Fitted:
     data = fitted.posterior, X, rows.codes, rows.weights, fitted.rule
     if option == "temperature":
         return replace(fitted, calibration=leave_out_each(*data).calibration)
-    units = require_units(fitted.model.family)
-    some = drawn_rows(len(rows), max(1, min(_MOST_ROWS, _MOST_NUMBERS // (len(rows.classes) * len(units)))))
-    left_out = ((joint.without, joint.log_class_weights) for joint in unit_joints(*data, some))
-    names = tuple(unit.name for unit in units)
+    factors = require_factors(fitted.model.family)
+    some = drawn_rows(len(rows), max(1, min(_MOST_ROWS, _MOST_NUMBERS // (len(rows.classes) * len(factors)))))
+    left_out = ((joint.without, joint.log_class_weights) for joint in factor_joints(*data, some))
+    names = tuple(factor.name for factor in factors)
     return replace(fitted, calibration=learn_weights(names, left_out, rows.codes[some], rows.weights[some]))
 
 
@@ -147,9 +147,9 @@ def learn_weights(
 
     Parameters
     ----------
-    names : (n_units,) tuple
+    names : (n_factors,) tuple
     left_out : iterable of pairs of (n_rows, n_classes)
-        For every unit, log p(x_ib, y = k | D without row i), and log p(y = k | D without row i).
+        For every factor, log p(x_ib, y = k | D without row i), and log p(y = k | D without row i).
     codes, row_weights : (n_rows,)
 
     Examples
@@ -195,7 +195,7 @@ class Point(NamedTuple):
     ----------
     spread : float
         τ.
-    log_weights, log_sd : (n_units,)
+    log_weights, log_sd : (n_factors,)
     log_evidence : float
     root : tuple
         Of the curvature there, as :func:`scipy.linalg.cho_factor` has it.
@@ -209,7 +209,7 @@ class Point(NamedTuple):
 
 
 def scores_of(left_out: Iterable[tuple[Array, Array]], codes: Array, row_weights: Array) -> Scores:
-    """Score rows by the densities of all units."""
+    """Score rows by the densities of all factors."""
     pairs = list(left_out)
     return Scores.of(np.stack([density_of(*pair) for pair in pairs], axis=-1), pairs[-1][1], codes, row_weights)
 
@@ -243,7 +243,7 @@ def maximum(scores: Scores, spread: float, start: Array) -> Point:
 
 
 def curvature(scores: Scores, u: Array) -> Array:
-    """Compute minus the second derivative of the total score by log w: (n_units, n_units)."""
+    """Compute minus the second derivative of the total score by log w: (n_factors, n_factors)."""
     weights = np.exp(u)
     return scores.information(weights) - np.diag(scores.gradients(weights) @ scores.row_weights)
 
@@ -259,8 +259,8 @@ def without_rows(scores: Scores, point: Point) -> Array:
     """
     weights = np.exp(point.log_weights)
     A = scores.contrast.T * weights
-    n_rows, n_classes, n_units = A.shape
-    solved = cho_solve(point.root, A.reshape(-1, n_units).T).T.reshape(A.shape)
+    n_rows, n_classes, n_factors = A.shape
+    solved = cho_solve(point.root, A.reshape(-1, n_factors).T).T.reshape(A.shape)
     S = A @ solved.swapaxes(1, 2)
     proba, r = scores.normalised(weights)[0].T, scores.row_weights[:, None, None]
     WS = r * (proba[:, :, None] * S - proba[:, :, None] * (proba[:, None] @ S))

@@ -210,11 +210,11 @@ def expected_error_rate(
     model, rng = posterior.model, generator(random_state)
     rates = []
     draw_covariates = covariates_for(fitted, covariates, rows, rng)
+    log_labels = fitted.calibrated(*posterior.scorer(fitted.rule if rule is None else rule))
     for truth in thetas(posterior, draws, rng):
         codes = rng.choice(model.n_classes, size=rows, p=truth[CLASS_WEIGHTS])
         X = model.family.simulate(truth, codes, rng, draw_covariates())
-        scorer = posterior.scorer(fitted.rule if rule is None else rule)
-        decided = fitted.calibrated(scorer.log_joint, scorer.class_weights)(X).argmax(1)
+        decided = log_labels(X).argmax(1)
         log_proba = log_probabilities(model.log_joint(truth)(X), truth[CLASS_WEIGHTS])
         rates.append(1 - np.exp(log_proba[np.arange(rows), decided]).mean())
     return np.asarray(rates)

@@ -73,14 +73,14 @@ def impute(fitted: Fitted, X: Any, draws: int | None = None, random_state: int |
 def _fill(fitted: Fitted, table: Table, draws: int, rng: np.random.Generator) -> Iterator[dict[Any, Array]]:
     model = fitted.model
     encoded = model.family.bound.encode(table)
+    gaps = {name: missing(table.column(name)) for name in fitted.columns.names}
     for theta in thetas(fitted.posterior, draws, rng):
         proba = softmax(model.log_joint(theta)(encoded), axis=1)
         codes = draw_codes(proba, rng)
         found = model.family.bound.decode(draw_missing(model.family, theta, encoded, codes, rng))
         levels = [name for name, cells in found.items() if cells.dtype == object]
         for _ in range(_REDRAWN):
-            unseen = {name: found[name] == UNSEEN for name in levels}
-            unseen = {name: at & missing(table.column(name)) for name, at in unseen.items() if at.any()}
+            unseen = {name: gaps[name] & (found[name] == UNSEEN) for name in levels}
             if not any(at.any() for at in unseen.values()):
                 break
             again = model.family.bound.decode(draw_missing(model.family, theta, encoded, codes, rng))

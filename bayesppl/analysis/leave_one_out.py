@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayesppl.analysis.left_out_draws import joints_of_draws
-from bayesppl.analysis.left_out_joints import Joints, row_joints, unit_joints
+from bayesppl.analysis.left_out_joints import Joints, factor_joints, row_joints
 from bayesppl.analysis.left_out_predictions import LeaveOneOut
 from bayesppl.errors import NotConjugateError
 from bayesppl.kernels.arrays import Array
@@ -141,7 +141,7 @@ def leave_out_each(
         data = posterior, X, codes, weights, rule, some
         both = calibration.of_left_out(
             np.stack([found.without, found.fitted]),
-            lambda: (np.stack([unit.without, unit.fitted]) for unit in unit_joints(*data)),
+            lambda: (np.stack([factor.without, factor.fitted]) for factor in factor_joints(*data)),
         )
         all_weights = np.stack(np.broadcast_arrays(found.class_weights, found.fitted_weights))
         labels, labels_fitted = powered(both, all_weights)

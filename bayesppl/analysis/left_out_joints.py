@@ -1,4 +1,4 @@
-"""Log joints of rows and of their units, each predicted from all other rows.
+"""Log joints of rows and of their factors, each predicted from all other rows.
 
 Rules that plug in an estimate need that of all rows but one, for every row. An estimate is a function of the
 sufficient statistics, and those of all rows but one are a sum over the others. The sums are taken by halves: those
@@ -93,7 +93,7 @@ def row_joints(
 
     def joints(rows: slice) -> Joints:
         places = rows if some is None else some[rows]
-        return next(_FIND[is_plug_in](posterior, X, codes, weights, rule, places, by_unit=False))
+        return next(_FIND[is_plug_in](posterior, X, codes, weights, rule, places, by_factor=False))
 
     return _put_together(in_order(joints, ranges, None), ranges)
 
@@ -111,13 +111,13 @@ def _put_together(parts: Iterator[Joints], ranges: Sequence[slice]) -> Joints:
     return Joints(without, class_weights, log_class_weights, fitted, first.fitted_weights)
 
 
-def unit_joints(
+def factor_joints(
     posterior: Posterior, X: Any, codes: Array, weights: Array, rule: RuleName, some: Array | None = None
 ) -> Iterator[Joints]:
-    """Yield :func:`row_joints` of rows of which one unit is seen, for every unit of the family in order.
+    """Yield :func:`row_joints` of rows of which one factor is seen, for every factor of the family in order.
 
-    Of the predictive one unit after the other is at hand; rules that plug in an estimate take it once, and those
-    of all units are held.
+    Of the predictive one factor after the other is at hand; rules that plug in an estimate take it once, and those
+    of all factors are held.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def unit_joints(
         Places of the rows that are predicted; all by default.
     """
     places = slice(0, len(codes)) if some is None else some
-    return _FIND[TABLE[rule].is_plug_in](posterior, X, codes, weights, rule, places, by_unit=True)
+    return _FIND[TABLE[rule].is_plug_in](posterior, X, codes, weights, rule, places, by_factor=True)
 
 
 def density_of(log_joint: Array, log_weights: Array) -> Array:
@@ -135,10 +135,10 @@ def density_of(log_joint: Array, log_weights: Array) -> Array:
 
 
 def _plug_in(
-    posterior: Posterior, X: Any, codes: Array, weights: Array, rule: RuleName, places: Any, *, by_unit: bool
+    posterior: Posterior, X: Any, codes: Array, weights: Array, rule: RuleName, places: Any, *, by_factor: bool
 ) -> Iterator[Joints]:
     """Estimate the parameters from all rows but one, for every row."""
-    model, views, X = posterior.model, _views(posterior, by_unit), X[:]
+    model, views, X = posterior.model, _views(posterior, by_factor), X[:]
     shape = len(codes), model.n_classes
 
     def take(some: slice) -> JointStatistics:
@@ -166,9 +166,9 @@ def _plug_in(
 
 
 def _predictive(
-    posterior: Posterior, X: Any, codes: Array, weights: Array, rule: RuleName, places: Any, *, by_unit: bool
+    posterior: Posterior, X: Any, codes: Array, weights: Array, rule: RuleName, places: Any, *, by_factor: bool
 ) -> Iterator[Joints]:
-    model, views = posterior.model, _views(posterior, by_unit)
+    model, views = posterior.model, _views(posterior, by_factor)
     members = Membership(codes[places].astype(np.intp), weights[places])
     belief, statistics = posterior.prior.update(posterior.statistics), posterior.statistics.parts["features"]
     labels, features = belief.parts[CLASS_WEIGHTS], belief.parts["features"]
@@ -176,7 +176,9 @@ def _predictive(
     fitted_weights, class_weights, log_weights = labels_without(labels, members, model.n_classes)
     log_fitted_weights = logarithm(fitted_weights)
     data = (model.family, features, statistics, X[places], members)
-    found = closed_forms.leave_one_out_of_factors(*data) if by_unit else iter([closed_forms.leave_one_out(*data)])
+    found = (
+        closed_forms.leave_one_out_of_factors(*data) if by_factor else iter([closed_forms.leave_one_out(*data)])
+    )
     for (fitted, log_joint), view in zip(found, views, strict=True):
         # A row that makes up all but a share r of its class's sum of squares, from n other rows, is less probable
         # without itself by a factor of at least r^(n/2): where the log density falls by less than 8 n, r is above
@@ -211,10 +213,10 @@ def labels_without(labels: Any, members: Membership, n_classes: int) -> tuple[Ar
 _FIND = {True: _plug_in, False: _predictive}
 
 
-def _views(posterior: Posterior, by_unit: bool) -> list[list[int]]:
-    """List the units that are seen together: one at a time, or all at once."""
+def _views(posterior: Posterior, by_factor: bool) -> list[list[int]]:
+    """List the factors that are seen together: one at a time, or all at once."""
     everything = range(len(posterior.model.family.bound.factors))
-    return [[unit] for unit in everything] if by_unit else [list(everything)]
+    return [[factor] for factor in everything] if by_factor else [list(everything)]
 
 
 def _of_rows(values: Array, groups: Groups) -> Array:

@@ -153,46 +153,59 @@ View = Callable[[Array, Array], Array]
 
 def _view(member: Member | Guest, stack: Stack, table: Table, units: Sequence[Sequence[Hashable]]) -> View:
     """Return the class probabilities of a member as a function of rows and of the units seen of them."""
-    names = stack.columns.names
     if isinstance(member, Guest) or isinstance(member.recoding, Preprocessing):
-        # a stack with such members holds rows of the fit
-        stand_ins, weights = stack.background  # type: ignore[misc]
-        places = np.arange(len(table) + len(stand_ins))[:, None] + np.zeros(len(names), dtype=int)
-        own = belonging(units, [(name,) for name in names])
+        return _view_of_cells(member, stack, table, units)
+    recoding, names = member.recoding, stack.columns.names
+    if isinstance(recoding, Leaves):
+        stand_ins = np.asarray(recoding.stand_ins_, dtype=np.float64)
+        weights = np.full(len(stand_ins), 1 / len(stand_ins))
+    elif isinstance(recoding, Curves) and recoding.is_mixing:
+        drawn, weights = _drawn(member.fitted)
+        back = np.linalg.pinv(recoding.rotation_)
+        stand_ins = recoding.center_ + drawn[:, : len(back)] @ back
+    else:
+        return _view_of_recoded(member, table, belonging(units, recoding.origins(names)))
+    inner = recoding.recoding
+    values = np.asarray(inner.transform(table).numeric(), dtype=np.float64)
 
-        def log_proba_of_places(cells: Array) -> Array:
-            return member.log_proba(table.picked(stand_ins, cells))
+    def log_proba(cells: Array) -> Array:
+        return member.log_proba_of_recoded(recoding.made_of(cells))
 
-        return SeenRows(places[: len(table)], own, places[len(table) :], weights, log_proba_of_places)
+    return SeenRows(values, belonging(units, inner.origins(names)), stand_ins, weights, log_proba)
 
-    recoding, fitted = member.recoding, member.fitted
-    if isinstance(recoding, Leaves) or (isinstance(recoding, Curves) and recoding.is_mixing):
-        inner = recoding.recoding
-        if isinstance(recoding, Leaves):
-            gaps = np.asarray(recoding.stand_ins_, dtype=np.float64)
-            weights = np.full(len(gaps), 1 / len(gaps))
-        else:
-            drawn, weights = _drawn(fitted)
-            back = np.linalg.pinv(recoding.rotation_)
-            gaps = recoding.center_ + drawn[:, : len(back)] @ back
-        values = np.asarray(inner.transform(table).numeric(), dtype=np.float64)
-        own = belonging(units, inner.origins(names))
 
-        def log_proba_made_of(cells: Array) -> Array:
-            return member.log_proba_of_recoded(recoding.made_of(cells))
+def _view_of_cells(
+    member: Member | Guest, stack: Stack, table: Table, units: Sequence[Sequence[Hashable]]
+) -> SeenRows:
+    """View columns as they are given: where they are not seen, rows of the fit stand in."""
+    # a stack with such members holds rows of the fit
+    stand_ins, weights = stack.background  # type: ignore[misc]
+    names = stack.columns.names
+    places = np.arange(len(table) + len(stand_ins))[:, None] + np.zeros(len(names), dtype=int)
 
-        return SeenRows(values, own, gaps, weights, log_proba_made_of)
+    def log_proba(places: Array) -> Array:
+        return member.log_proba(table.picked(stand_ins, places))
 
-    recoded, family = recoding.transform(table), fitted.model.family
-    origins, belief = belonging(units, recoding.origins(names)), belief_of(fitted)
+    belongs = belonging(units, [(name,) for name in names])
+    return SeenRows(places[: len(table)], belongs, places[len(table) :], weights, log_proba)
+
+
+def _view_of_recoded(member: Member, table: Table, belongs: Array) -> View:
+    """View recoded columns: most families leave out what is not seen, for others drawn rows stand in.
+
+    Parameters
+    ----------
+    belongs : (n_units, n_recoded_columns) bool
+    """
+    fitted, recoded, belief = member.fitted, member.recoding.transform(table), belief_of(member.fitted)
     trees = belief if isinstance(belief, TreeDirichlet) else None
-    matrix = recoded.matrix
+    matrix, family, weights = recoded.matrix, fitted.model.family, np.ones(1)
     if issparse(matrix):
-        dense, gaps, weights = matrix.toarray(), np.zeros((1, len(origins.T))), np.ones(1)
+        values, gaps = matrix.toarray(), np.zeros((1, len(belongs.T)))
     else:
         with member.skipping_unseen():
             columns, counts = read_cells(fitted, recoded)
-        dense, gaps, weights = np.column_stack(columns), gaps_of(columns[0], counts), np.ones(1)
+        values, gaps = np.column_stack(columns), gaps_of(columns[0], counts)
         if not (trees or counts.any()) and (family.sums_over_gaps or family.missing == "refused"):
             gaps, weights = _drawn(fitted)
     coded = frozenset(name for name in recoded.names if recoded.kind(name) == "category")
@@ -202,7 +215,7 @@ def _view(member: Member | Guest, stack: Stack, table: Table, units: Sequence[Se
         rows = MatrixTable(recoded.names, made, recoded.is_named, coded)
         return _by_trees(fitted, trees, rows) if trees else member.log_proba_of_recoded(rows)
 
-    seen = SeenRows(dense, origins, gaps, weights, log_proba)
+    seen = SeenRows(values, belongs, gaps, weights, log_proba)
     if not trees:
         return seen
 

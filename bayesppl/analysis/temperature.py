@@ -142,12 +142,12 @@ def confidence(log_proba: Array, codes: Array, row_weights: Array) -> Confidence
 class Scores:
     """The score of left-out labels as a function of powers of densities, with its derivatives.
 
-    A row has one density, which is taken to the power 1/T, or several, those of its units, each to a power of its
-    own.
+    A row has one density, which is taken to the power 1/T, or several, those of its factors, each to a power of
+    its own.
 
     Parameters
     ----------
-    contrast : (n_units, n_classes, n_rows)
+    contrast : (n_factors, n_classes, n_rows)
         Log densities less those of the row's own class; zero where a class is impossible.
     log_odds : (n_classes, n_rows)
         Of the class against the row's own before anything is seen; -inf where the class is impossible.
@@ -165,7 +165,7 @@ class Scores:
 
         Parameters
         ----------
-        log_density : (n_rows, n_classes, n_units)
+        log_density : (n_rows, n_classes, n_factors)
         log_weights : (n_rows, n_classes) or (n_classes,)
         codes, row_weights : (n_rows,)
         """
@@ -192,7 +192,7 @@ class Scores:
         return float((self.row_weights * self.log_scores(powers)).sum() / total) if total else float("nan")
 
     def gradients(self, powers: Array | float) -> Array:
-        """Differentiate every row's score by the log of each power: (n_units, n_rows)."""
+        """Differentiate every row's score by the log of each power: (n_factors, n_rows)."""
         expected = np.einsum("kn,bkn->bn", self.normalised(powers)[0], self.contrast)
         return np.asarray(-np.atleast_1d(powers)[:, None] * expected)
 
@@ -201,7 +201,7 @@ class Scores:
 
         Returns
         -------
-        (n_units, n_units)
+        (n_factors, n_factors)
         """
         proba, powers = self.normalised(powers)[0], np.atleast_1d(powers)
         away = self.contrast - np.einsum("kn,bkn->bn", proba, self.contrast)[:, None]
@@ -213,8 +213,8 @@ class Scores:
 
         Parameters
         ----------
-        powers : (n_units,) or float
-        penalty : (n_units, n_units)
+        powers : (n_factors,) or float
+        penalty : (n_factors, n_factors)
             Its curvature; it counts as one more observation.
         """
         slopes = self.row_weights * self.gradients(powers)
