@@ -1,4 +1,4 @@
-r"""Categories in several joint tables, which columns share one being a choice of the evidence.
+r"""Categories in several joint tables; the evidence decides which columns share one.
 
 A table of :math:`L_1 \times \dots \times L_D` cells has a Dirichlet prior with the mass of its widest column,
 :math:`\alpha \max_d L_d` in all, so that a column alone has α for every level and a larger table no heavier prior

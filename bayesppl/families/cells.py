@@ -1,4 +1,4 @@
-"""Families that are products over cells of numbers, each of which counts.
+"""Families that are products over cells of numbers, each of which counts as successes or as events.
 
 A family has one probability, or one rate, for every class and feature, with a beta or gamma
 prior: it defines how a cell counts as successes and failures, or as events over an exposure, with a factor of its
@@ -42,7 +42,7 @@ from bayesppl.kernels.missing import present_cells
 
 
 class Number(NamedTuple):
-    """A number that the cells of a family are counted with.
+    """A number that each cell of a family is counted with, such as its trials or its exposure.
 
     Attributes
     ----------

@@ -265,7 +265,7 @@ def _n_classes(family: Family) -> int:
 
 
 def _leaves(family: Family, *values: Any, prefix: str = "") -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
-    """Yield the families that others are made of, each between the prefix of its names and its part of the values.
+    """Yield the families that others are made of: the prefix of its names, the family, and its part of the values.
 
     The prefix is the name of the block and an underscore; empty for a family of one block.
 

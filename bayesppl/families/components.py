@@ -1,4 +1,4 @@
-"""Rows and columns of mixtures: the components of all classes stand in place of classes."""
+"""Rows of mixtures: the components of all classes stand in place of classes."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class BlockRows:
 @final
 @dataclass(frozen=True, eq=False)
 class BlockColumns(BoundColumns):
-    """Columns that are divided into blocks, whose names the labels of their parameters carry as a prefix.
+    """Columns divided into blocks; the labels of their parameters have the name of the block as a prefix.
 
     Parameters
     ----------
@@ -268,5 +268,5 @@ def _check_names(blocks: Mapping[str, BoundColumns]) -> None:
 
 
 def parameters_of(prefix: str, theta: Theta | None, family: Family) -> Any:
-    """Select the parameters of a block, under the names that its family has for them; None of unknown ones."""
+    """Select the parameters of a block, under the names of its family; return None where none are known."""
     return theta and {parameter: theta[prefix + parameter] for parameter in family.bound.dims}

@@ -83,7 +83,7 @@ class DirichletMultinomial(WordFamily):
         require_positive(self, concentration=self.concentration)
 
     def rows(self, X: Any) -> Words:
-        """Return the exponent of every word that occurs, and what of the log density holds no parameter."""
+        """Return the exponent of every word that occurs, and the part of the log density without parameters."""
         counts, c = Words(X).stored, self.concentration
         x, starts = np.asarray(counts.data, dtype=np.float64), counts.indptr
         occurs = (x > 0).astype(np.float64)

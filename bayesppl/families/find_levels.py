@@ -131,7 +131,7 @@ def refuse_unseen(table: Table, codes: Array, names: Sequence[Hashable], unseen:
 
 
 def _columns_with(codes: Array, largest: Array) -> list[int]:
-    """Find the columns of codes some of which are the largest that their column can have."""
+    """Find the columns in which some code is the largest that it can be."""
     return np.flatnonzero(extremes(codes)[1] == largest).tolist() if len(codes) else []
 
 

@@ -167,13 +167,16 @@ class DiagonalGaussian(IndependentNormals):
     def _weak(
         self, statistics: Moments, scale_of: Callable[[Moments, Sequence[Hashable]], Any], dimension: int
     ) -> NormalInverseGamma:
-        """Return ν = D + 2, and the squares of a scale over K^(2/D)."""
+        """Return the prior of Fraley & Raftery (2007): ν = D + 2, and the squares of a scale over K^(2/D)."""
         total, shape = statistics.pooled(), statistics.mean.shape
         b = np.square(scale_of(total, self.columns)) / shape[0] ** (2 / dimension) / 2
         return NormalInverseGamma(total.mean, 0.01, (dimension + 2) / 2, b).sized(shape, self._axes)
 
     def _sparse(self, statistics: Moments) -> SparseMeans:
-        """Return variances worth three rows: a column of noise is then as likely to depend on the class as not."""
+        """Return the prior of sparse means, with variances that are worth three rows.
+
+        A column of noise is then as likely to depend on the class as not.
+        """
         total = statistics.pooled()
         b = 2 * np.square(column_scales(total, self.columns))
         weak = NormalInverseGamma(total.mean, 1.0, 1.5, b).sized(statistics.mean.shape, self._axes)

@@ -106,7 +106,7 @@ class CorrelatedNormals(OfColumns, ConjugateFamily):
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> Array:
-        """Draw numbers, for the predictors that ``covariates`` holds as "given" where there are some."""
+        """Draw numbers given the predictors, if there are any, which ``covariates`` holds as "given"."""
         mean, root = theta["mean"][codes], np.linalg.cholesky(self.covariances(theta))
         noise = rng.standard_normal(mean.shape)
         if self.predictors:

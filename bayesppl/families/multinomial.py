@@ -65,7 +65,7 @@ class WordFamily(OfColumns, ConjugateFamily):
 
     @abstractmethod
     def rows(self, X: Any) -> Words:
-        """Return what the counts of rows are worth."""
+        """Return the counts of rows as statistics not summed yet."""
 
     @abstractmethod
     def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:

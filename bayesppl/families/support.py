@@ -137,7 +137,7 @@ def check_support(
 
 
 def require_finite_sums(sums: Array, columns: Sequence[Hashable], what: str) -> None:
-    """Refuse rows of which a weighted sum, (..., n_columns), is larger than the largest floating-point number."""
+    """Refuse weighted sums, (..., n_columns), that are larger than the largest floating-point number."""
     finite = np.isfinite(sums).all(tuple(range(sums.ndim - 1)))  # there may be no column
     if not finite.all():
         raise ValueError(
