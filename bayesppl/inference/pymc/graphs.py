@@ -15,7 +15,7 @@ from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant
 from pytensor.graph.replace import vectorize_graph
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
-from pytensor.graph.traversal import toposort
+from pytensor.graph.traversal import ancestors, toposort
 from pytensor.scalar import Abs, ScalarMaximum, ScalarMinimum, Second, Sign
 from pytensor.scalar.basic import Clip, LogicalComparison
 from pytensor.tensor.basic import Alloc
@@ -39,16 +39,9 @@ REWRITES = RewriteDatabaseQuery(include=["basic"], exclude=["mv_normal_to_precis
 
 def nodes_above(outputs: Iterable[Any], stop: Iterable[Any] = ()) -> list[Any]:
     """List the operations that ``outputs`` are computed by, not going beyond the variables of ``stop``."""
-    blocked, seen, found = set(stop), set(), []
-    pending = [variable for variable in outputs if variable not in blocked]
-    while pending:
-        node = pending.pop().owner
-        if node is None or node in seen:
-            continue
-        seen.add(node)
-        found.append(node)
-        pending += [variable for variable in node.inputs if variable not in blocked]
-    return found
+    blocked = set(stop)
+    owners = (variable.owner for variable in ancestors(outputs, blocked) if variable not in blocked)
+    return [node for node in dict.fromkeys(owners) if node is not None]
 
 
 #: Operations that put a function together of two halves, and of pieces; the condition of a switch is a comparison.

@@ -9,12 +9,10 @@ import numpy as np
 import pytensor.tensor as pt
 from pymc.distributions.distribution import SymbolicRandomVariable
 from pytensor.compile.sharedvalue import SharedVariable
-from pytensor.graph.basic import Constant
-from pytensor.tensor.basic import Alloc, MakeVector
 from pytensor.tensor.random.basic import MultinomialRV
 from pytensor.tensor.random.op import RandomVariable
-from pytensor.tensor.shape import Reshape, Shape
-from pytensor.tensor.subtensor import Subtensor
+from pytensor.tensor.shape import Shape
+from pytensor.tensor.variable import TensorConstant
 
 from bayesppl.inference.pymc.graphs import (
     evaluate,
@@ -159,11 +157,13 @@ def _any_length(model: Any, nodes: Sequence[Any], n_rows: int, length: Any, vari
             held = np.shape(value_of(node.inputs[0]))
             if held[:1] == (n_rows,):
                 replaced[node.outputs[0]] = pt.stack([length, *(pt.constant(n, dtype="int64") for n in held[1:])])
-        for shape in _shapes(node):
-            if isinstance(shape, Constant) and np.size(shape.data) and np.ravel(shape.data)[0] == n_rows:
-                rest = [pt.constant(int(n), dtype="int64") for n in np.ravel(shape.data)[1:]]
-                whole = pt.stack([length, *rest]) if shape.ndim else length
-                replaced[shape] = whole.astype(shape.dtype)
+        if isinstance(node.op, RandomVariable | SymbolicRandomVariable):
+            # PyMC says where a size is by the signature
+            has_size = isinstance(node.op, RandomVariable) or node.op.extended_signature is not None
+            size = node.op.size_param(node) if has_size else None
+            if isinstance(size, TensorConstant) and size.data.size and size.data[0] == n_rows:
+                whole = pt.stack([length, *(pt.constant(n, dtype="int64") for n in size.data[1:])])
+                replaced[size] = whole.astype(size.dtype)
     return replaced
 
 
@@ -183,26 +183,6 @@ def _in_double_precision(variable: Any) -> Any:
     known = known_values(cast)
     cast = [pt.constant(known[p]) if p in known else p for p in cast]
     return node.op.make_node(rng, size, *cast).outputs[1]
-
-
-def _shapes(node: Any) -> list[Any]:
-    """List the inputs of an operation that are a shape, or the leading length of one."""
-    if isinstance(node.op, SymbolicRandomVariable) and node.op.extended_signature is None:
-        return []  # of which PyMC does not say where a shape is
-    if isinstance(node.op, RandomVariable | SymbolicRandomVariable):
-        size = node.op.size_param(node)
-        return [] if size is None else [size]
-    if isinstance(node.op, Alloc):
-        return list(node.inputs[1:2])
-    if isinstance(node.op, Reshape):
-        return list(node.inputs[1:])
-    if isinstance(node.op, Subtensor):
-        whole = node.inputs[0]
-        is_shape = (
-            isinstance(whole, Constant) and whole.dtype == "int64" and whole.ndim == 1 and whole.data.size <= 4
-        )
-        return [whole] if is_shape else []
-    return list(node.inputs[:1]) if isinstance(node.op, MakeVector) else []
 
 
 def parameters_by_class(observed: Observed, n_classes: int) -> list[Any]:
