@@ -86,9 +86,17 @@ def _cells(
     return build
 
 
-def _gaussian(
-    make: Callable[[Any, Any], Family], of_known: Callable[[KnownVariances], Family], support: str
-) -> Build:
+def _gaussian(make: Callable[[Any, Any], Family], of_means: Callable[[Any], Family], support: str) -> Build:
+    """Propose normals of single cells, or a family that is normal after a transformation.
+
+    Parameters
+    ----------
+    make : callable
+        Of the structure of variances and the prior.
+    of_means : callable
+        Of the prior of means whose variances are known.
+    """
+
     def build(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> list[Proposal] | str:
         [mean, variance], cells = different([columns_of(parameters, 0), columns_of(parameters, 1) ** 2], at)
         values = at(variance)
@@ -96,25 +104,25 @@ def _gaussian(
         means = Proposal(
             Means(entries, variance=values[0], cells=cells),
             {"mean": mean},
-            lambda prior, _: of_known(KnownVariances(prior)),
+            lambda prior, _: of_means(prior),
             support,
         )
         if same_values(values, np.broadcast_to(values[:1], values.shape), 1e-15):
             return [means]
-        of_means = replace(means, known={"variance": variance}, rows=lambda _: make("diag", "jeffreys"))
+        given_variances = replace(means, known={"variance": variance}, rows=lambda _: make("diag", "jeffreys"))
         tied = same_values(values, np.broadcast_to(values[:, :1], values.shape), 1e-14)
         spherical = entries[1] > 1 and same_values(values, np.broadcast_to(values[..., :1], values.shape), 1e-14)
         shared: tuple[int, ...] = ()
         structure, own = "diag", variance
         if cells is None and tied and spherical:
-            return [of_means]
+            return [given_variances]
         if cells is None and tied:
             structure, shared, own = "tied_diag", (-2,), variance[0]
         elif cells is None and spherical:
             structure, shared, own = "spherical", (-1,), variance[:, 0]
         natural = MeansAndVariances(entries, shared, cells=cells)
         theta = {"mean": mean, "variance": own}
-        return [Proposal(natural, theta, lambda prior, _: make(structure, prior), support), of_means]
+        return [Proposal(natural, theta, lambda prior, _: make(structure, prior), support), given_variances]
 
     return build
 
@@ -150,15 +158,13 @@ def _multivariate(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -
 
 
 def _categorical(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> list[Proposal] | str:
-    tables = [columns_of([own], 0, 1) for own in parameters]
-    shapes = [at(table).shape[1:] for table in tables]
-    levels = [n_levels for _, n_columns, n_levels in shapes for _ in range(n_columns)]
-    n_classes = shapes[0][0]
-    # columns of different lengths stand on one axis
-    entries, own = ((n_classes, len(levels)), levels[:1]) if len(set(levels)) == 1 else ((n_classes,), [])
-    natural = Simplices(entries, sizes=tuple(levels))
-    probability = pt.concatenate([table.reshape((n_classes, -1, *own)) for table in tables], axis=1)
-    probability = pt.specify_shape(probability, at(probability).shape[1:])
+    if len({at(p).shape[-1] for [p] in parameters}) > 1:
+        return "columns with different numbers of levels share parameters"
+    probability = columns_of(parameters, 0, 1)
+    shape = n_classes, n_columns, n_levels = at(probability).shape[1:]
+    levels = [n_levels] * n_columns
+    natural = Simplices((n_classes, n_columns), sizes=tuple(levels))
+    probability = pt.specify_shape(probability, shape)
 
     def family(prior: Any, columns: Sequence[Hashable]) -> Family:
         return Categorical(prior, levels={name: list(range(n)) for name, n in zip(columns, levels, strict=True)})
@@ -174,10 +180,14 @@ def _multinomial(parameters: Sequence[Any], at: At, given: Mapping[str, str]) ->
     return [Proposal(natural, {"probability": p}, lambda prior, _: Multinomial(prior), "shares")]
 
 
+def _log_normal_means(prior: Any) -> Family:
+    return LogGaussian(KnownVariances(prior))
+
+
 _LEARNED = "is learned, or differs between classes"
 ENTRYWISE: Mapping[type, Build] = {
-    basic.NormalRV: _gaussian(lambda structure, prior: Gaussian(structure, prior), lambda known: known, "real"),
-    basic.LogNormalRV: _gaussian(lambda structure, prior: LogNormal(structure, prior), LogGaussian, "positive"),
+    basic.NormalRV: _gaussian(Gaussian, KnownVariances, "real"),
+    basic.LogNormalRV: _gaussian(LogNormal, _log_normal_means, "positive"),
     basic.BernoulliRV: _cells(Bernoulli, 0, "binary"),
     basic.BinomialRV: _cells(
         Binomial,
