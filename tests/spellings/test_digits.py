@@ -13,9 +13,9 @@ from pytensor.graph.rewriting.utils import rewrite_graph
 from registry import CODES, COUNTS, OF_EACH_KIND, POSITIVE, REAL, SPELLINGS, quick_and_slow
 
 from bayesppl.inference.pymc.model_density import density_of
+from bayesppl.inference.pymc.reading.part_draws import block_density
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.recognition import read
-from bayesppl.inference.pymc.reading.solving import block_density
 
 #: Modules that register spellings as they are imported.
 REGISTERING = (counts, gaussians, hierarchical)

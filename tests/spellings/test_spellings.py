@@ -18,9 +18,10 @@ from scipy.special import logsumexp
 
 import bayesppl as bp
 from bayesppl.inference.pymc.graphs import evaluate
+from bayesppl.inference.pymc.reading.part_draws import block_density
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.recognition import read
-from bayesppl.inference.pymc.reading.solving import block_density, fit_model
+from bayesppl.inference.pymc.reading.solving import fit_model
 
 #: Modules that register spellings as they are imported.
 REGISTERING = (counts, gaussians, hierarchical)

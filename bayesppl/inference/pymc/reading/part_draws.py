@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,15 +13,16 @@ from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
 from bayesppl.families import closed_forms
 from bayesppl.inference.nuts import NUTS, compile_density
-from bayesppl.inference.pymc.graphs import substitute
+from bayesppl.inference.pymc.graphs import Interpreter, substitute
 from bayesppl.inference.pymc.model_density import density_of
+from bayesppl.inference.pymc.reading.blocks import Block, Reading
 from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.inference.pymc.reading.collapsing import Collapsed
-from bayesppl.inference.pymc.reading.compressed import CompressedRows
+from bayesppl.inference.pymc.reading.compressed import CompressedRows, all_rows, without
 from bayesppl.inference.pymc.reading.observed import Observed
-from bayesppl.inference.pymc.reading.parts import CollapsedPart, in_class_order, own_table
+from bayesppl.inference.pymc.reading.parts import CollapsedPart, SampledPart, in_class_order, own_table
 from bayesppl.inference.pymc.reading.points import Coordinates
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Array, Theta, join_chains
 from bayesppl.model.convergence import diagnose, warn_of_problems
 from bayesppl.model.posterior import DrawsReport
 
@@ -66,16 +66,6 @@ def run(
     return points, found
 
 
-def sample(
-    graph: Any, coordinates: Coordinates, settings: NUTS, kept: Run | None = None
-) -> tuple[Theta, DrawsReport, Array]:
-    """Draw the free variables of a part, (chain, draw) leading, from its log density; return the points too."""
-    points, found = run(graph, coordinates, coordinates.moving, settings, kept)
-    theta, lead = coordinates.theta(points), found.points.shape[:2]
-    samples = {name: values.reshape(*lead, *values.shape[1:]) for name, values in theta.items()}
-    return samples, report(samples, found.reported, settings), found.points
-
-
 def report(samples: Theta, reported: Mapping[str, Array], settings: NUTS) -> DrawsReport:
     """Report on draws, with a warning of what is wrong with them."""
     diagnosis = diagnose(samples, reported)
@@ -111,6 +101,70 @@ def draws_of(posterior: Mapping[str, Any], free: Sequence[Any]) -> tuple[Theta, 
     return samples, DrawsReport(
         {"inference": "draws of the user", "problems": diagnosis.problems}, {}, diagnosis, {}
     )
+
+
+def sample_part(
+    reading: Reading,
+    block: Block,
+    family: ByRows | None,
+    settings: NUTS,
+    draws: Mapping[str, Any] | None,
+    kept: Run | None = None,
+    row: int | None = None,
+) -> SampledPart:
+    """Sample the posterior of all variables of a part, or take the draws that the user has already.
+
+    Parameters
+    ----------
+    family : ByRows or None
+        The part as its user wrote it; None of class weights by themselves.
+    draws : mapping of str to array, optional
+        Draws the user has already, (chain, draw, ...).
+    kept : Run, optional
+        Of a sampler before, which is not run again.
+    row : int, optional
+        One that is left out.
+    """
+    coordinates, weights, points = block.coordinates, None, None
+    free = coordinates.free
+    if draws is None:
+        at, found = run(block_density(reading, block, row), coordinates, coordinates.moving, settings, kept)
+        points = found.points
+        samples = {name: v.reshape(*points.shape[:2], *v.shape[1:]) for name, v in coordinates.theta(at).items()}
+        about = report(samples, found.reported, settings)
+    else:
+        samples, about = draws_of(draws, free)
+    if block.holds_label:
+        flat, lead = join_chains(samples), samples[free[0].name].shape[:2]
+        at_draws = Interpreter([reading.inputs[v] for v in free], (), [reading.class_weights])
+        weights = at_draws([flat[v.name] for v in free])[0].reshape(*lead, -1)
+    if family is not None:
+        samples, about = in_class_order(family, samples, about)
+    again = partial(sample_part, reading, block, family, settings, None, None)
+    return SampledPart(family, samples, weights, about, points=points, without=again)
+
+
+def block_density(reading: Reading, block: Block, row: int | None = None) -> Any:
+    """Return the log posterior density of a block that is sampled, a graph of its unconstrained variables.
+
+    Parameters
+    ----------
+    row : int, optional
+        One of the rows that is left out.
+    """
+    codes = reading.label.codes
+    # a collapsed part has no rows of its own; it is sampled whole beside draws of the user
+    own_rows = block.rows or [all_rows(x, codes) for x in block.everything]
+    rows = [log_likelihood(x, own) for x, own in zip(block.everything, own_rows, strict=True)]
+    if row is not None:
+        less = [(x, without(x, codes, len(reading.label.classes), row)) for x in block.everything]
+        rows += [log_likelihood(x, own) for x, own in less]
+    if block.holds_label:
+        seen, counts = np.unique(codes, return_counts=True)
+        left = counts - (0.0 if row is None else 1.0 * (seen == codes[row]))
+        rows.append((left * pt.log(reading.class_weights)[seen]).sum())
+    terms = [term.sum() for term in block.coordinates.log_prior(jacobian=True)]
+    return pt.add(*terms, *block.coordinates.of(rows), pt.zeros(()))
 
 
 def sample_collapsed(
@@ -169,5 +223,15 @@ def sample_collapsed(
     samples = {name: values.reshape(*lead, *values.shape[1:]) for name, values in found.items()}
     by_chain = [beliefs[chain * lead[1] : (chain + 1) * lead[1]] for chain in range(lead[0])]
     samples, reports = in_class_order(by_rows, samples, report(samples, reported, settings))
-    part = CollapsedPart(by_rows, samples, None, reports, own, columns, by_chain, statistics)
-    return replace(part, points=drawn_run.points, without=again)
+    return CollapsedPart(
+        by_rows,
+        samples,
+        None,
+        reports,
+        own,
+        columns,
+        by_chain,
+        statistics,
+        points=drawn_run.points,
+        without=again,
+    )

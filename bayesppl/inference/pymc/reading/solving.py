@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import partial
 from typing import Any
 
 import numpy as np
-import pytensor.tensor as pt
 
 from bayesppl.conjugate import Fixed
 from bayesppl.data.rows import Rows
@@ -17,15 +15,13 @@ from bayesppl.families.choosing.block_columns import RESERVED
 from bayesppl.inference.base import Inference
 from bayesppl.inference.gibbs import Gibbs
 from bayesppl.inference.nuts import NUTS
-from bayesppl.inference.pymc.graphs import Interpreter
 from bayesppl.inference.pymc.reading.blocks import Block, Reading, parameter_dims
 from bayesppl.inference.pymc.reading.by_rows import ByRows
-from bayesppl.inference.pymc.reading.compressed import all_rows, without
 from bayesppl.inference.pymc.reading.layout import Layout, UserColumns, layout_of
 from bayesppl.inference.pymc.reading.masked import complete, partly_known
-from bayesppl.inference.pymc.reading.part_draws import Run, draws_of, log_likelihood, sample, sample_collapsed
+from bayesppl.inference.pymc.reading.part_draws import Run, sample_collapsed, sample_part
 from bayesppl.inference.pymc.reading.partly_exact import PartlyExact
-from bayesppl.inference.pymc.reading.parts import DrawnPart, SampledPart, SolvedPart, in_class_order
+from bayesppl.inference.pymc.reading.parts import DrawnPart, SolvedPart
 from bayesppl.inference.pymc.reading.recognition import read
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
@@ -50,8 +46,8 @@ def solve(
     reading: Reading,
     settings: Inference,
     draws: Mapping[str, Any] | None,
-    kept: Mapping[str, Run] | None = None,
-    missing: Mapping[str, Array] | None = None,
+    kept: Mapping[str, Run],
+    missing: Mapping[str, Array],
 ) -> tuple[Posterior, Rows, Layout]:
     """Find the posterior of a model, exact where its parts are, else sampled; return its rows and layout too.
 
@@ -61,23 +57,22 @@ def solve(
         Gibbs sampling by default, where some are partly known.
     draws : mapping of str to array, optional
         Draws the user has already, (chain, draw, ...).
-    kept : mapping of str to Run, optional
+    kept : mapping of str to Run
         Of samplers before, by part.
-    missing : mapping of str to array of bool, optional
-        Which labels and cells the model holds are none.
+    missing : mapping of str to array of bool
+        Which labels and cells are missing, by variable.
 
     Raises
     ------
     ValueError
         If some are, and a part has no closed form.
     """
-    names, runs = block_names(reading), kept or {}
+    names = block_names(reading)
     observed = [x for block in names for x in block.observed]
     classes = reading.label.classes
     layout, parts = layout_of(reading.model, observed, classes)
-    gaps = missing or {}
     parts = [
-        np.where(gaps[name].reshape(part.shape), np.nan, part) if name in gaps else part
+        np.where(missing[name].reshape(part.shape), np.nan, part) if name in missing else part
         for name, part in zip(layout.columns, parts, strict=True)
     ]
     table = layout.with_copies(layout.joined(parts))
@@ -96,7 +91,7 @@ def solve(
     model = GenerativeModel(family.bind(table, classes), declared if declared is not None else "uniform", classes)
     codes = reading.label.codes
     rows = Rows(table, np.asarray(classes), codes, None)
-    rows = (partly_known(reading, model, rows, gaps) if gaps else rows).snapshot()
+    rows = (partly_known(reading, model, rows, missing) if missing else rows).snapshot()
     statistics = model.summarise(rows)
     prior = model.prior(statistics)
     if rows.partly is not None:
@@ -114,15 +109,15 @@ def solve(
             counted = features.parts[name] if several else features
             solved[name] = SolvedPart(own, block.solved.belief.update(counted))
         elif block.collapsed is None or draws is not None:
-            sampled[name] = _sampled(reading, block, own, settings, draws, runs.get(name))
+            sampled[name] = sample_part(reading, block, own, settings, draws, kept.get(name))
         else:
             data = columns[name], table, codes
-            sampled[name] = sample_collapsed(block.collapsed, own, *data, settings, runs.get(name))
+            sampled[name] = sample_collapsed(block.collapsed, own, *data, settings, kept.get(name))
     if weights is not None:
         counts = statistics.parts[CLASS_WEIGHTS]
         solved[CLASS_WEIGHTS] = SolvedPart(None, prior.parts[CLASS_WEIGHTS].update(counts))
     elif not label_block.observed:
-        sampled[CLASS_WEIGHTS] = _sampled(reading, label_block, None, settings, draws, runs.get(CLASS_WEIGHTS))
+        sampled[CLASS_WEIGHTS] = sample_part(reading, label_block, None, settings, draws, kept.get(CLASS_WEIGHTS))
     return PartlyExact(model, statistics, prior, solved, sampled), rows, layout
 
 
@@ -138,55 +133,6 @@ def _family(reading: Reading, block: Block, layout: Layout) -> Any:
         return block.solved.family([column for x in block.observed for column in layout.columns[x.name]])
     dims, coords = parameter_dims(reading, block)
     return ByRows(block.observed, layout, dims, coords, reading.label.order)
-
-
-def _sampled(
-    reading: Reading,
-    block: Block,
-    family: ByRows | None,
-    settings: NUTS,
-    draws: Mapping[str, Any] | None,
-    kept: Run | None = None,
-    row: int | None = None,
-) -> SampledPart:
-    free, weights, points = block.coordinates.free, None, None
-    if draws is None:
-        density = block_density(reading, block, row)
-        samples, report, points = sample(density, block.coordinates, settings, kept)
-    else:
-        samples, report = draws_of(draws, free)
-    if block.holds_label:
-        lead = samples[free[0].name].shape[:2]
-        flat = [samples[v.name].reshape(-1, *samples[v.name].shape[2:]) for v in free]
-        [found] = Interpreter([reading.inputs[v] for v in free], (), [reading.class_weights])(flat)
-        weights = found.reshape(*lead, -1)
-    if family is not None:
-        samples, report = in_class_order(family, samples, report)
-    again = partial(_sampled, reading, block, family, settings, None, None)
-    return SampledPart(family, samples, weights, report, points=points, without=again)
-
-
-def block_density(reading: Reading, block: Block, row: int | None = None) -> Any:
-    """Return the log posterior density of a block that is sampled, a graph of its unconstrained variables.
-
-    Parameters
-    ----------
-    row : int, optional
-        One of the rows that is left out.
-    """
-    codes = reading.label.codes
-    # a collapsed part has no rows of its own; it is sampled whole beside draws of the user
-    own_rows = block.rows or [all_rows(x, codes) for x in block.everything]
-    rows = [log_likelihood(x, own) for x, own in zip(block.everything, own_rows, strict=True)]
-    if row is not None:
-        less = [(x, without(x, codes, len(reading.label.classes), row)) for x in block.everything]
-        rows += [log_likelihood(x, own) for x, own in less]
-    if block.holds_label:
-        seen, counts = np.unique(codes, return_counts=True)
-        left = counts - (0.0 if row is None else 1.0 * (seen == codes[row]))
-        rows.append((left * pt.log(reading.class_weights)[seen]).sum())
-    terms = [term.sum() for term in block.coordinates.log_prior(jacobian=True)]
-    return pt.add(*terms, *block.coordinates.of(rows), pt.zeros(()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +206,7 @@ def fit_model(
     reading = read(whole, label, classes=None if classes is None else classes.tolist())
     if check is not None:
         check(reading)
-    posterior, rows, layout = solve(reading, settings, draws, kept, missing)
+    posterior, rows, layout = solve(reading, settings, draws, kept or {}, missing)
     own = layout.names
     given = names is not None and len(names) == len(own)
     listed = [tuple(map(str, labels)) for labels in reading.model.coords.values() if labels is not None]
