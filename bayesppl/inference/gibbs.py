@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,14 +24,6 @@ from bayesppl.kernels.arrays import Theta, select_draws
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.posterior import Exact, Posterior
 from bayesppl.model.sampled import Sampled
-
-
-class Chain(NamedTuple):
-    """One chain: its draws, their log densities, and the sum of the completed statistics."""
-
-    thetas: list[Theta]
-    log_densities: list[float]
-    total: JointStatistics
 
 
 @dataclass(frozen=True)
@@ -79,11 +71,12 @@ class Gibbs(Inference):
         began = time.perf_counter()
         streams = np.random.default_rng(self.random_state).spawn(self.chains)
         chains = [self._chain(problem, rng, chain) for chain, rng in enumerate(streams, start=1)]
+        thetas, log_densities, totals = zip(*chains, strict=True)
         samples = {
-            name: np.stack([np.stack([theta[name] for theta in chain.thetas]) for chain in chains])
-            for name in chains[0].thetas[0]
+            name: np.stack([np.stack([theta[name] for theta in chain]) for chain in thetas])
+            for name in thetas[0][0]
         }
-        average = reduce(add, [chain.total for chain in chains]).scale(1 / (self.chains * self.draws))
+        average = reduce(add, totals).scale(1 / (self.chains * self.draws))
         # an average over draws that number components differently is near no mode
         near = problem.first if isinstance(problem.model.family, Mixture) else average
         try:
@@ -101,11 +94,14 @@ class Gibbs(Inference):
             **problem.record,
             "sampling_time": time.perf_counter() - began,
         }
-        reported = {"lp": np.asarray([chain.log_densities for chain in chains])}
+        reported = {"lp": np.asarray(log_densities)}
         drawn = Draws(samples, self.chains, self.draws, record, reported)
         return as_posterior("Gibbs", problem.model, problem.prior, statistics, drawn, problem.extra_dims)
 
-    def _chain(self, problem: Incomplete, rng: np.random.Generator, number: int) -> Chain:
+    def _chain(
+        self, problem: Incomplete, rng: np.random.Generator, number: int
+    ) -> tuple[list[Theta], list[float], JointStatistics]:
+        """Run one chain: its draws, their log densities, and the sum of the completed statistics."""
         thetas: list[Theta] = []
         log_densities: list[float] = []
         total: JointStatistics | None = None
@@ -119,7 +115,7 @@ class Gibbs(Inference):
                 total = statistics if total is None else total + statistics
             theta = select_draws(problem.prior.update(statistics).draw(1, rng), 0)
         assert total is not None
-        return Chain(thetas, log_densities, total)
+        return thetas, log_densities, total
 
     def _check(self) -> None:
         for name, least in (("draws", 1), ("tune", 0), ("chains", 1)):

@@ -171,16 +171,12 @@ def _source(shapes: Sequence[tuple[int, ...]], data_shapes: Sequence[tuple[int, 
         "        value[0] = result[()]",
         "        at, finite = 0, np.isfinite(value[0])",
     ]
-    for g, shape in zip(gradients, shapes, strict=True):
-        index = [f"i{axis}" for axis in range(len(shape))]
-        for depth, (i, length) in enumerate(zip(index, shape, strict=True)):
-            lines.append(f"{' ' * (8 + 4 * depth)}for {i} in range({length}):")
-        inside = " " * (8 + 4 * len(shape))
-        entry = f"{g}[{', '.join(index) or '()'}]"
+    for g in gradients:
         lines += [
-            f"{inside}gradient[at] = {entry}",
-            f"{inside}finite &= np.isfinite({entry})",
-            f"{inside}at += 1",
+            f"        for entry in {g}.flat:",
+            "            gradient[at] = entry",
+            "            finite &= np.isfinite(entry)",
+            "            at += 1",
         ]
     # the sampler, which calls from threads of its own, reads a status; nothing may be raised into it
     return "\n".join(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -27,15 +27,8 @@ from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import GenerativeModel
 
 
-class Completed(NamedTuple):
-    """A model of complete rows, and which of their cells are none: arrays of bool by the name of the variable."""
-
-    model: Any
-    missing: Mapping[str, Array]
-
-
-def complete(model: Any) -> Completed:
-    """Put some value wherever labels or cells of a model are missing, and say where; copy nothing if none are.
+def complete(model: Any) -> tuple[Any, dict[str, Array]]:
+    """Return the model with some value wherever labels or cells are missing, and where they are, by variable.
 
     Raises
     ------
@@ -45,8 +38,8 @@ def complete(model: Any) -> Completed:
     names = {v.name: v.name.removesuffix("_observed") for v in model.observed_RVs}
     names = {held: name for held, name in names.items() if f"{name}_unobserved" in model.named_vars}
     if not names:
-        return Completed(model, {})
-    found, missing = pm.Model(), {}
+        return model, {}
+    found, missing = pm.Model(), dict[str, Array]()
     for dim, labels in model.coords.items():
         found.add_coord(dim, labels, length=None if labels is not None else model.dim_lengths[dim])
     replaced: dict[Any, Any] = {}
@@ -72,7 +65,7 @@ def complete(model: Any) -> Completed:
             for own in variables:
                 if own.name not in missing:
                     kind(own.name, substitute([own], replaced)[0], dims=model.named_vars_to_dims.get(own.name))
-    return Completed(found, missing)
+    return found, missing
 
 
 def partly_known(reading: Reading, model: GenerativeModel, rows: Rows, missing: Mapping[str, Array]) -> Rows:

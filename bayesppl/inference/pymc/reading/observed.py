@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pymc as pm
@@ -239,7 +239,6 @@ def _scores(
         out = found.log_density(theta, codes, values, given)
     except UNFIT as error:
         _refuse_constants(found, None, f"of {n_rows} rows: {str(error).splitlines()[0]}")
-        raise
     if out.shape[1:] != (n_rows,):
         raise ValueError(
             f"{found.name!r} has {out.shape[1:]} densities for {n_rows} rows: {_DEPEND}, or the label acts on "
@@ -248,7 +247,7 @@ def _scores(
     return out
 
 
-def _refuse_constants(found: Observed, label: Label | None, detail: str) -> None:
+def _refuse_constants(found: Observed, label: Label | None, detail: str) -> NoReturn:
     n_rows = len(found.observed)
     leaves = leaves_above([found.clone], list(found.parameters.values()))
     fixed = [
