@@ -6,7 +6,7 @@ from scipy.optimize import approx_fprime, minimize
 from scipy.special import log_softmax
 
 from bayesppl.analysis.column_weights import (
-    MOST_UNITS,
+    MOST_FACTORS,
     curvature,
     learn_weights,
     maximum,
@@ -169,4 +169,4 @@ def test_many_rows_are_drawn_from():
     assert len(some) == 100 == len(np.unique(some))
     assert (np.diff(some) > 0).all()
     assert len(drawn_rows(100, 100)) == 100
-    assert MOST_UNITS >= 100
+    assert MOST_FACTORS >= 100
