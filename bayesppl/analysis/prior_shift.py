@@ -7,13 +7,12 @@ from unlabelled rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from bayesppl.analysis.parameter_tables import PROB, tails
+from bayesppl.analysis.parameter_tables import PROB, coord, tails
 from bayesppl.analysis.uncertainty import probability_draws
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.arguments import generator, whole
@@ -21,6 +20,7 @@ from bayesppl.kernels.arrays import Array, draw_codes, logarithm
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import exchange_weights
 from bayesppl.model.rules import RuleName
+from bayesppl.model.stack import Stack
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,7 +36,7 @@ _HELD = 1 << 24
 
 
 def estimate_class_weights(
-    fitted: Fitted,
+    fitted: Fitted | Stack,
     X: Any,
     prior: Dirichlet = Dirichlet(1.0),
     *,
@@ -87,52 +87,26 @@ def estimate_class_weights(
     >>> bool(found["lower"][1] < 0.9 < found["upper"][1])
     True
     """
-    ones = np.ones(len(fitted.classes))
-    log_density = fitted.log_labels(X, rule, lambda log_joint, old: exchange_weights(log_joint, old, ones))
-    whole("draws", draws, 1)
-    rng = generator(random_state)
-
-    def proba_drawn(size: int) -> Iterator[Array]:
-        # a sampled posterior has its own number of draws, in random order
-        return probability_draws(fitted, X, size, rng, lambda proba: proba[:size], "uniform")
-
-    is_plug_in = (fitted.rule if rule is None else rule) != "predictive"
-    drawn = None if is_plug_in else proba_drawn
-    return weights_behind(log_density, drawn, fitted.classes, prior, draws, prob, rng)
-
-
-def weights_behind(
-    log_density: Array,
-    proba_drawn: Callable[[int], Iterable[Array]] | None,
-    classes: Array,
-    prior: Dirichlet,
-    draws: int,
-    prob: float,
-    rng: np.random.Generator,
-) -> xr.Dataset:
-    """Estimate the class frequencies of rows.
-
-    Parameters
-    ----------
-    log_density : (n_rows, n_classes)
-        log p(x | y = k), up to a constant for each row.
-    proba_drawn : callable, optional
-        From a number of draws of the parameters to class probabilities under uniform weights and each of them,
-        (n_draws, n_some_rows, n_classes), some rows after the others; without it the density is taken as known.
-    """
     import xarray as xr
 
-    from bayesppl.analysis.parameter_tables import coord
-
-    bounds = tails(prob)
+    whole("draws", draws, 1)
+    bounds, rng = tails(prob), generator(random_state)
+    even = np.ones(len(fitted.classes))
+    if isinstance(fitted, Stack):
+        log_density, is_plug_in = fitted.log_proba(X, even / len(even)), False
+    else:
+        log_density = fitted.log_labels(X, rule, lambda log_joint, old: exchange_weights(log_joint, old, even))
+        is_plug_in = (fitted.rule if rule is None else rule) != "predictive"
     drawn = log_density[None]
-    if proba_drawn is not None:
+    if not is_plug_in:
         # as many as there is room for, two at least
         size = int(np.clip(_HELD // max(1, log_density.size), 2, min(_THETAS, max(2, draws))))
-        drawn = logarithm(np.concatenate(list(proba_drawn(size)), axis=1))
+        # a sampled posterior has its own number of draws, in random order
+        parts = probability_draws(fitted, X, size, rng, lambda proba: proba[:size], "uniform")
+        drawn = logarithm(np.concatenate(list(parts), axis=1))
     is_possible = ~np.isneginf(log_density).all(1)  # an impossible row is no evidence of its class
     log_density, drawn = log_density[is_possible], drawn[:, is_possible]
-    concentration = prior.sized(classes.shape).concentration
+    concentration = prior.sized(even.shape).concentration
     if not len(log_density):
         raise ValueError(
             "X has no row that is possible under any class, so that nothing follows about class weights; pass rows"
@@ -147,7 +121,7 @@ def weights_behind(
             **{name: ("class", values) for name, values in summary.items()},
             "draws": (("chain", "draw", "class"), samples[None]),
         },
-        coords={"class": coord(classes.tolist()), "chain": [0], "draw": np.arange(draws)},
+        coords={"class": coord(fitted.classes.tolist()), "chain": [0], "draw": np.arange(draws)},
         attrs={"prob": prob, "rows": len(log_density)},
     )
 

@@ -81,7 +81,7 @@ def brier_scores(log_proba: Array, codes: Array) -> Array:
 
 
 def calibration_gaps(log_proba: Array, codes: Array, bins: int = BINS) -> csr_array:
-    """Subtract confidence from hit, of every row, in the column of its confidence bin: (n_rows, bins).
+    """Subtract the confidence of every row from its hit, in the column of its confidence bin: (n_rows, bins).
 
     There is one entry per row.
 

@@ -161,7 +161,7 @@ class Scores:
 
     @classmethod
     def of(cls, log_density: Array, log_weights: Array, codes: Array, row_weights: Array) -> Scores:
-        """Score rows of positive weight which their own class does not exclude; no powers score the others.
+        """Score rows of positive weight, but for those that their own class excludes at any power.
 
         Parameters
         ----------

@@ -45,7 +45,7 @@ _BLOCK_CELLS = 1 << 20
 
 
 def predict_proba_interval(
-    fitted: Fitted,
+    fitted: Fitted | Stack,
     X: Any,
     prob: float = PROB,
     draws: int = 1000,
@@ -82,13 +82,15 @@ def predict_proba_interval(
     >>> bool((interval["sd"][1] > interval["sd"][0]).all())
     True
     """
-    describe = partial(quantiles, prob=prob)
-    return interval(
-        probability_draws(fitted, X, draws, random_state, describe, class_weights), fitted.classes, prob, X
+    describe = partial(_quantiles, prob=prob)
+    found = np.concatenate(
+        list(probability_draws(fitted, X, draws, random_state, describe, class_weights)), axis=1
     )
+    names = "mean", "sd", "lower", "upper", "median"
+    return _labelled(dict(zip(names, found, strict=True)), X, fitted.classes).assign_attrs(prob=prob)
 
 
-def uncertainty(fitted: Fitted, X: Any, draws: int = 1000, random_state: int | None = None) -> xr.Dataset:
+def uncertainty(fitted: Fitted | Stack, X: Any, draws: int = 1000, random_state: int | None = None) -> xr.Dataset:
     r"""Split the uncertainty about the label of every row into what more data could and could not remove.
 
     With :math:`\bar p = E[p(y \mid x, \theta) \mid D]` and entropies in nats,
@@ -117,63 +119,53 @@ def uncertainty(fitted: Fitted, X: Any, draws: int = 1000, random_state: int | N
     >>> bool(abs(split["total"] - split["aleatoric"] - split["epistemic"]) < 1e-12)
     True
     """
-    parts = probability_draws(fitted, X, draws, random_state, entropies)
-    return entropy_split(parts, probabilities(fitted, X, "predictive"), X)
+    found = np.concatenate(list(probability_draws(fitted, X, draws, random_state, _entropies)), axis=1)
+    split = dict(zip(("total", "aleatoric", "epistemic"), found, strict=True))
+    proba = np.exp(fitted.log_proba(X)) if isinstance(fitted, Stack) else probabilities(fitted, X, "predictive")
+    return _labelled({**split, "predictive_entropy": entr(proba).sum(-1)}, X)
 
 
 def probability_draws[T](
-    fitted: Fitted,
+    fitted: Fitted | Stack,
     X: Any,
     draws: int,
     random_state: int | np.random.Generator | None,
     finish: Callable[[Array], T],
     class_weights: ClassWeights | None = None,
 ) -> Iterator[T]:
-    """Apply ``finish`` to p(y = k | x, θ) under posterior draws, one block of rows after the other.
+    """Apply ``finish`` to class probabilities under draws, (n_draws, n_block, n_classes), block of rows by block.
 
-    From (n_draws, n_block, n_classes). Blocks are shared among the threads of the context; see
-    :func:`bayesppl.kernels.ranges.in_order`.
+    Of a model they are p(y = k | x, θ) under posterior draws of θ. Blocks are shared among the threads of the
+    context; see :func:`bayesppl.kernels.ranges.in_order`.
+
+    Of a stack they are p(y = k | x) under draws of members, of temperatures and parameters; a member is drawn by
+    its weight. What is not known is which member to believe. An average over members, whose parameters are drawn
+    one by one, would let their errors cancel, though all of them come from the same rows. A guest has no
+    posterior: its probabilities count as they are, in proportion to its weight. So do those of leaves, but for the
+    error of their temperature: a hundred trees count the same rows, and shares drawn tree by tree would be those
+    of a hundred samples.
     """
     whole("draws", draws, 2)
-    encoded, rng = fitted.encode(X), generator(random_state)
-    size = number_of_draws(fitted.posterior, draws)
-    blocks = _blocks(encoded.shape[0], size, len(fitted.classes))
+    rng, n_classes = generator(random_state), len(fitted.classes)
+    if isinstance(fitted, Stack):
+        stack, table = fitted, fitted.columns.align(X)
+        views = [_view(member, errors, rng) for member, errors in draw_members(stack, draws, rng)]
+
+        def of_members(rows: slice) -> T:
+            part = table.take(rows)
+            proba = np.concatenate([view(part) for view in views]) ** (1 / stack.temperature)
+            proba /= proba.sum(-1, keepdims=True)
+            return finish(proba if class_weights is None else np.exp(stack.under(class_weights, logarithm(proba))))
+
+        return map(of_members, _blocks(len(table), draws, n_classes))
+    encoded, size = fitted.encode(X), number_of_draws(fitted.posterior, draws)
     log_joints = log_joint_of_blocks(fitted, size, rng, CHUNK_CELLS)
     new = class_weights_in_use(class_weights, fitted.learned.class_count, fitted.model.classes)
-    return in_order(
-        lambda rows: finish(_probabilities(log_joints(encoded[rows]), np.ones((size, 1, 1)), new)), blocks, None
-    )
 
+    def of_parameters(rows: slice) -> T:
+        return finish(_probabilities(log_joints(encoded[rows]), np.ones((size, 1, 1)), new))
 
-def stack_probability_draws[T](
-    stack: Stack,
-    X: Any,
-    draws: int,
-    random_state: int | np.random.Generator | None,
-    finish: Callable[[Array], T],
-    class_weights: ClassWeights | None = None,
-) -> Iterator[T]:
-    """Apply ``finish`` to p(y = k | x) under draws of members of a stack, of temperatures and parameters.
-
-    From (n_draws, n_block, n_classes), one block of rows after the other. A member is drawn by its weight.
-
-    What is not known is which member to believe. An average over members, whose parameters are drawn one by one,
-    would let their errors cancel, though all of them come from the same rows. A guest has no posterior: its
-    probabilities count as they are, in proportion to its weight. So do those of leaves, but for the error of their
-    temperature: a hundred trees count the same rows, and shares drawn tree by tree would be those of a hundred
-    samples.
-    """
-    whole("draws", draws, 2)
-    table, rng = stack.columns.align(X), generator(random_state)
-    views = [_view(member, errors, rng) for member, errors in draw_members(stack, draws, rng)]
-
-    def of_members(rows: slice) -> T:
-        part = table.take(rows)
-        proba = np.concatenate([view(part) for view in views]) ** (1 / stack.temperature)
-        proba /= proba.sum(-1, keepdims=True)
-        return finish(proba if class_weights is None else np.exp(stack.under(class_weights, logarithm(proba))))
-
-    return map(of_members, _blocks(len(table), draws, len(stack.classes)))
+    return in_order(of_parameters, _blocks(encoded.shape[0], size, n_classes), None)
 
 
 def _view(member: Member | Guest, temperatures: Array, rng: np.random.Generator) -> Callable[[Table], Array]:
@@ -185,7 +177,7 @@ def _view(member: Member | Guest, temperatures: Array, rng: np.random.Generator)
 
 
 def draw_members(stack: Stack, draws: int, rng: np.random.Generator) -> list[tuple[Member | Guest, Array]]:
-    """Draw members of a stack by their weights, and by what their temperatures are multiplied: (n_times, 1, 1)."""
+    """Draw members of a stack by their weights, each with factors of its temperature: (n_times, 1, 1)."""
     counts = rng.multinomial(draws, stack.weights).tolist()
     return [
         (member, np.exp(_log_sd(member) * rng.standard_normal((count, 1, 1))))
@@ -235,7 +227,7 @@ def _probabilities(
     return out.T
 
 
-def quantiles(p: Array, prob: float) -> Array:
+def _quantiles(p: Array, prob: float) -> Array:
     """Compute mean, standard deviation, both bounds of an equal-tailed interval and the median of draws.
 
     From (n_draws, n_block, n_classes), whose draws are put into another order, to (5, n_block, n_classes).
@@ -246,29 +238,6 @@ def quantiles(p: Array, prob: float) -> Array:
     return np.stack([mean[0], sd, *(_quantile_of_sorted(p, q) for q in (*tails(prob), 0.5))])
 
 
-def interval(parts: Iterable[Array], classes: Array, prob: float = PROB, X: Any = None) -> xr.Dataset:
-    """Label mean, standard deviation and equal-tailed interval of probabilities.
-
-    Parameters
-    ----------
-    parts : iterable of (5, n_block, n_classes)
-        By :func:`quantiles`.
-    classes : (n_classes,)
-    prob : float
-        Probability of the interval.
-    X : optional
-        The rows; those of a pandas data frame have the names of its index.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``mean``, ``sd``, ``lower``, ``upper`` and ``median``, each (row, class).
-    """
-    found = np.concatenate(list(parts), axis=1)
-    names = "mean", "sd", "lower", "upper", "median"
-    return _labelled(dict(zip(names, found, strict=True)), X, classes).assign_attrs(prob=prob)
-
-
 def _quantile_of_sorted(draws: Array, prob: float) -> Array:
     """Interpolate linearly between two of the sorted draws along the first axis, as ``numpy.quantile`` does."""
     place = prob * (len(draws) - 1)
@@ -276,32 +245,10 @@ def _quantile_of_sorted(draws: Array, prob: float) -> Array:
     return np.asarray(low + (place - int(place)) * (draws[ceil(place)] - low))
 
 
-def entropies(p: Array) -> Array:
+def _entropies(p: Array) -> Array:
     """Compute the entropy of averaged probabilities, the average entropy, and their difference: (3, n_block)."""
     total, aleatoric = entr(p.mean(0)).sum(-1), entr(p).sum(-1).mean(0)
     return np.stack([total, aleatoric, total - aleatoric])
-
-
-def entropy_split(parts: Iterable[Array], proba: Array, X: Any = None) -> xr.Dataset:
-    """Label the entropies of averaged probabilities; see :func:`bayesppl.analysis.uncertainty.uncertainty`.
-
-    Parameters
-    ----------
-    parts : iterable of (3, n_block)
-        By :func:`entropies`.
-    proba : (n_rows, n_classes)
-        Predictive probabilities.
-    X : optional
-        The rows; those of a pandas data frame have the names of its index.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``total``, ``aleatoric``, ``epistemic`` and ``predictive_entropy``, each over "row".
-    """
-    found = np.concatenate(list(parts), axis=1)
-    split = dict(zip(("total", "aleatoric", "epistemic"), found, strict=True))
-    return _labelled({**split, "predictive_entropy": entr(proba).sum(-1)}, X)
 
 
 def _labelled(columns: dict[str, Array], X: Any, classes: Array | None = None) -> xr.Dataset:

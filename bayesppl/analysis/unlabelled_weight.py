@@ -253,7 +253,7 @@ def unlabelled_gain(fitted: Fitted) -> UnlabelledGain:
 
 
 def label_missingness(fitted: Fitted, prob: float = 0.89) -> xr.Dataset:
-    """Estimate whether labels are missing for a reason: the log odds of that, by how uncertain the class is.
+    """Estimate whether labels are missing for a reason: the log odds of that, by how uncertain a row's class is.
 
     Parameters
     ----------

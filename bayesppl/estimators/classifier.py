@@ -39,12 +39,13 @@ from bayesppl.model.declaration import ClassWeights
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import Posterior
 from bayesppl.model.rules import RuleName
+from bayesppl.model.stack import Stack
 
 #: Probabilities of float32 arrays are rounded to float32, as scikit-learn's are in some estimators.
 KEEP_FLOAT32: Mapping[Any, Callable[[Array], Array]] = {np.dtype("float32"): partial(np.asarray, dtype=np.float32)}
 
 
-def ask[F: Fitted, **P, T](question: Callable[Concatenate[F, P], T]) -> Callable[Concatenate[Any, P], T]:
+def ask[F: Fitted | Stack, **P, T](question: Callable[Concatenate[F, P], T]) -> Callable[Concatenate[Any, P], T]:
     """Turn a function of a fitted model into a method of estimators, with its signature and its docstring.
 
     Ranges of rows are shared among ``n_jobs`` threads by those functions that divide them.

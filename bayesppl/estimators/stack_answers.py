@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Hashable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +11,10 @@ import numpy as np
 from bayesppl.analysis.decisions import Threshold, least_loss, lowest_confidence
 from bayesppl.analysis.evidence_shares import Shares
 from bayesppl.analysis.parameter_tables import PROB
-from bayesppl.analysis.prior_shift import weights_behind
+from bayesppl.analysis.prior_shift import estimate_class_weights
 from bayesppl.analysis.stack_explanation import MOST_COLUMNS, explain_stack
-from bayesppl.analysis.uncertainty import entropies, entropy_split, interval, quantiles, stack_probability_draws
+from bayesppl.analysis.uncertainty import predict_proba_interval, uncertainty
 from bayesppl.conjugate import Dirichlet
-from bayesppl.data.arguments import generator
 from bayesppl.errors import SeveralModelsError
 from bayesppl.estimators.candidates import summarise
 from bayesppl.estimators.shell import Shell
@@ -185,9 +183,7 @@ class StackAnswers(Shell[Stack]):
         Draws are of the weights and of the parameters of every model; see
         :meth:`GenerativeClassifier.predict_proba_interval`.
         """
-        describe = partial(quantiles, prob=prob)
-        parts = stack_probability_draws(self.stack_, X, draws, random_state, describe, class_weights)
-        return interval(parts, self.classes_, prob, X)
+        return predict_proba_interval(self.stack_, X, prob, draws, random_state, class_weights=class_weights)
 
     def estimate_class_weights(
         self,
@@ -199,18 +195,11 @@ class StackAnswers(Shell[Stack]):
         random_state: int | None = None,
     ) -> xr.Dataset:
         """The class frequencies among unlabelled rows; see :meth:`GenerativeClassifier.estimate_class_weights`."""
-        stack, rng = self.stack_, generator(random_state)
-        log_density = stack.log_proba(X, np.ones(len(self.classes_)) / len(self.classes_))
-
-        def proba_drawn(size: int) -> Iterator[Array]:
-            return stack_probability_draws(stack, X, size, rng, lambda proba: proba, "uniform")
-
-        return weights_behind(log_density, proba_drawn, self.classes_, prior, draws, prob, rng)
+        return estimate_class_weights(self.stack_, X, prior, draws=draws, prob=prob, random_state=random_state)
 
     def uncertainty(self, X: Any, draws: int = 1000, random_state: int | None = None) -> xr.Dataset:
         """What more data could and could not remove; see :meth:`GenerativeClassifier.uncertainty`."""
-        parts = stack_probability_draws(self.stack_, X, draws, random_state, entropies)
-        return entropy_split(parts, np.exp(self.predict_log_proba(X)), X)
+        return uncertainty(self.stack_, X, draws, random_state)
 
     def explain(
         self,

@@ -109,9 +109,9 @@ def test_intervals_use_the_draws_of_a_sampled_member(monkeypatch: pytest.MonkeyP
     joint = (exact.model.log_joint(flat)(rows) - log_weights) / member.temperature + log_weights
     expected = np.exp(log_softmax(joint, axis=-1)) ** (1 / stack.temperature)
     expected /= expected.sum(-1, keepdims=True)
-    [found] = uncertainty.stack_probability_draws(stack, rows, 1000, 0, np.copy)
+    [found] = uncertainty.probability_draws(stack, rows, 1000, 0, np.copy)
     np.testing.assert_allclose(np.sort(found, 0), np.sort(expected, 0), rtol=1e-10)
-    [some] = uncertainty.stack_probability_draws(stack, rows, 200, 0, np.copy)
+    [some] = uncertainty.probability_draws(stack, rows, 200, 0, np.copy)
     assert len(some) == 200
     assert np.isin(some.round(9), expected.round(9)).all()
 
