@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import eigh
 
+from bayesppl.data.names import spelled
 from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array, Theta, logarithm
 from bayesppl.model.declaration import CLASS_WEIGHTS
@@ -135,7 +136,7 @@ def check_n_components(n_components: Any, n_classes: int, n_features: int) -> No
     if not is_whole or not 0 < n_components <= most:
         raise ValueError(
             f"n_components must be a whole number and lie between 1 and min(n_classes - 1, n_features) = {most}, "
-            f"found {n_components!r}"
+            f"found {spelled(n_components)}"
         )
 
 

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from scipy.special import comb, logsumexp
 
 from bayesppl.data.arguments import one_of
-from bayesppl.data.names import listed
+from bayesppl.data.names import listed, spelled
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import row_ranges
 
@@ -50,7 +50,7 @@ class Odds(NamedTuple):
         if against is None:
             return cls(classes, list(range(len(classes))), None)
         if against not in classes:
-            raise ValueError(f"against must be a class, one of {listed(classes)}, found {against!r}")
+            raise ValueError(f"against must be a class, one of {listed(classes)}, found {spelled(against)}")
         place = classes.index(against)
         return cls(classes, [k for k in range(len(classes)) if k != place], place)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from bayesppl.conjugate.declared_priors import Declared, Dims, in_words, is_declaration
 from bayesppl.data.arguments import labels_of
+from bayesppl.data.names import spelled
 from bayesppl.data.notebook import declaration_table
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.kernels.arrays import Array, Theta
@@ -244,7 +245,7 @@ def require_kind[T](declared: object, kind: type[T], argument: str) -> T:
     if not isinstance((isinstance(declared, Conjugate) and declared.inner) or declared, kind):
         raise TypeError(
             f"{argument} must be a bayesppl.{kind.__name__} (or a PyMC distribution, fitted by sampling), "
-            f"found {declared!r}"
+            f"found {spelled(declared)}"
         )
     return declared  # type: ignore[return-value]
 
@@ -263,7 +264,7 @@ def choose_prior(
         return resolve(require_kind(declared, kind, argument))
     if declared not in by_name:
         raise ValueError(
-            f"{argument}={declared!r} is not known; choose one of {', '.join(map(repr, by_name))}, or pass a "
-            f"bayesppl.{kind.__name__}"
+            f"{argument}={spelled(declared)} is not known; choose one of {', '.join(map(repr, by_name))}, or pass "
+            f"a bayesppl.{kind.__name__}"
         )
     return by_name[declared]()

@@ -17,6 +17,7 @@ from bayesppl.conjugate.covariance_graphs import (
 )
 from bayesppl.conjugate.declare import declare, require_free
 from bayesppl.conjugate.declared_priors import POSITIVE, REAL, Declared, Dims, named
+from bayesppl.data.names import spelled
 from bayesppl.data.notebook import declaration_table
 
 
@@ -49,7 +50,7 @@ class LKJ:
 
     def __post_init__(self) -> None:
         if not self.eta > 0:
-            raise ValueError(f"LKJ: eta must be positive, found {self.eta!r}")
+            raise ValueError(f"LKJ: eta must be positive, found {spelled(self.eta)}")
 
 
 @dataclass(frozen=True, eq=False)

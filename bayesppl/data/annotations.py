@@ -9,7 +9,7 @@ import numpy as np
 
 from bayesppl.data.arguments import real
 from bayesppl.data.labels import Unlabelled, codes_among, encode_labels, warn_of_minus_one, without_missing
-from bayesppl.data.names import listed
+from bayesppl.data.names import listed, spelled
 from bayesppl.data.partly_known import PartlyKnown, Votes
 from bayesppl.data.read_table import as_table
 from bayesppl.data.rows import Rows, check_weights
@@ -67,7 +67,7 @@ def resolve_noise(noise: Any, n_annotators: int, n_classes: int) -> tuple[Array,
     if given.shape not in (shape, shape[1:]) or not (given >= 0).all() or not np.allclose(given.sum(-1), 1.0):
         raise ValueError(
             f"label_noise must be a bayesppl.LabelNoise, or for each of the {n_classes} classes (rows) the "
-            f"probabilities of the labels (columns) given to its rows, found {noise!r}"
+            f"probabilities of the labels (columns) given to its rows, found {spelled(noise)}"
         )
     return np.broadcast_to(given, shape).copy(), True
 

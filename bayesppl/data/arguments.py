@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.data.names import listed, only_count
+from bayesppl.data.names import listed, only_count, spelled
 from bayesppl.kernels.arrays import Array
 
 
@@ -23,8 +23,8 @@ def whole(name: str, value: Any, least: int) -> int:
     """
     if isinstance(value, bool) or not isinstance(value, Integral):
         if isinstance(value, Real) and float(value) < least:
-            raise ValueError(f"{name} must be at least {least}, found {value!r}")
-        raise TypeError(f"{name} must be a whole number, at least {least}, found {value!r}")
+            raise ValueError(f"{name} must be at least {least}, found {spelled(value)}")
+        raise TypeError(f"{name} must be a whole number, at least {least}, found {spelled(value)}")
     if int(value) < least:
         raise ValueError(f"{name} must be at least {least}, found {value}")
     return int(value)
@@ -39,7 +39,7 @@ def real(name: str, value: Any, words: str, allowed: Callable[[float], bool]) ->
         If it is not one, or lies outside of the range.
     """
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number and {words}, found {value!r}")
+        raise TypeError(f"{name} must be a number and {words}, found {spelled(value)}")
     if not allowed(float(value)):
         raise ValueError(f"{name} must {words}, found {value:g}")
     return float(value)
@@ -54,7 +54,7 @@ def one_of(name: str, value: Any, known: Iterable[Any]) -> None:
     """
     options = list(known)
     if value not in options:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, found {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, found {spelled(value)}")
 
 
 def named_once(argument: str, what: str, given: Iterable[Hashable], names: Sequence[Hashable]) -> None:
@@ -83,7 +83,7 @@ def generator(random_state: Any) -> np.random.Generator:
     except (TypeError, ValueError) as error:
         raise type(error)(
             "random_state must be None, a whole number from zero, or a numpy.random.Generator, found "
-            f"{random_state!r}"
+            f"{spelled(random_state)}"
         ) from None
 
 

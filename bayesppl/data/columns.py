@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bayesppl.data.names import spelled
 from bayesppl.errors import RowError, RowTypeError
 from bayesppl.kernels.arrays import Array
 
@@ -114,7 +115,7 @@ def _refuse_cells(cells: Array, absent: Array, name: Hashable) -> None:
         cell = cells[row]
         if isinstance(cell, complex | np.complexfloating):  # of numpy's, float would drop the imaginary part
             raise RowTypeError(
-                f"column {name!r} holds {cell!r} in row ",
+                f"column {name!r} holds {spelled(cell)} in row ",
                 row,
                 ", which is not a real number; give real and imaginary parts columns of their own",
             )
@@ -123,7 +124,7 @@ def _refuse_cells(cells: Array, absent: Array, name: Hashable) -> None:
         except (TypeError, ValueError) as error:
             if not isinstance(cell, str | bytes):
                 raise RowTypeError(
-                    f"column {name!r} holds {cell!r} in row ",
+                    f"column {name!r} holds {spelled(cell)} in row ",
                     row,
                     f", which is not a number ({error}); drop or encode the column, or model it with "
                     "bayesppl.Categorical",
@@ -134,7 +135,7 @@ def _refuse_cells(cells: Array, absent: Array, name: Hashable) -> None:
             texts.append(row)
     if texts:
         raise RowError(
-            f"column {name!r} holds the text {cells[texts[0]]!r} in row ",
+            f"column {name!r} holds the text {spelled(cells[texts[0]])} in row ",
             texts[0],
             " where a number must be; convert the column to numbers (truth values by X[name] == 'True'), count "
             "the words of texts (CountVectorizer), or model levels with bayesppl.Categorical",

@@ -14,7 +14,7 @@ from bayesppl.data.arguments import one_of
 from bayesppl.data.columns import missing
 from bayesppl.data.levels import count_values
 from bayesppl.data.matrices import plain
-from bayesppl.data.names import listed
+from bayesppl.data.names import listed, spelled
 from bayesppl.errors import RowError, warn
 from bayesppl.kernels.arrays import Array, Responsibilities
 from bayesppl.kernels.class_sums import one_in_each, sparse_of
@@ -170,7 +170,7 @@ def declared_classes(classes: Any) -> Array:
         If a label is missing or listed twice, or labels of different kinds are mixed.
     """
     if np.ndim(_array(classes, "classes")) != 1:  # of text and of sets it is zero
-        raise ValueError(f"classes must be a sequence of labels, such as [0, 1], found {classes!r}")
+        raise ValueError(f"classes must be a sequence of labels, such as [0, 1], found {spelled(classes)}")
     given = _labels(classes, "classes")
     found, codes = _factorize_labels(given)
     if len(found) < len(given):

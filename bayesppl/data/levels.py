@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayesppl.data.columns import refuse_times
+from bayesppl.data.names import spelled
 from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.integer_levels import Places, distinct_integers, smallest_type
@@ -42,7 +43,7 @@ def factorize(values: Array, name: Hashable) -> tuple[list[Hashable], Array]:
     except TypeError:
         row = next((row for row, cell in enumerate(cells) if not isinstance(cell, Hashable)), 0)
         raise RowError(
-            f"column {name!r} holds {cells[row]!r} in row ",
+            f"column {name!r} holds {spelled(cells[row])} in row ",
             row,
             ", which cannot be a level: levels are hashable values such as text or numbers. Convert the column, "
             "for example lists to tuples.",
@@ -91,7 +92,7 @@ def _refuse_odd_levels(cells: Array, codes: Array, levels: Sequence[Hashable], n
     for i, level in enumerate(levels):
         if isinstance(level, complex | np.complexfloating):
             raise RowError(
-                f"column {name!r} holds the complex number {level!r} in row ",
+                f"column {name!r} holds the complex number {spelled(level)} in row ",
                 int(np.argmax(codes == i)),
                 ", which cannot be a level; give real and imaginary parts columns of their own",
             )
@@ -102,8 +103,8 @@ def _refuse_odd_levels(cells: Array, codes: Array, levels: Sequence[Hashable], n
             if truths.any() and not truths.all():
                 truth, number = int(rows[np.argmax(truths)]), int(rows[np.argmin(truths)])
                 raise ValueError(
-                    f"column {name!r} holds {cells[truth]!r} in row {truth} and {cells[number]!r} in row "
-                    f"{number}, which are equal; convert the column to one type"
+                    f"column {name!r} holds {spelled(cells[truth])} in row {truth} and {spelled(cells[number])} "
+                    f"in row {number}, which are equal; convert the column to one type"
                 )
 
 
@@ -140,9 +141,9 @@ def refuse_lookalikes(name: Hashable, levels: Sequence[Hashable], codes: Array) 
     if alike is not None:
         rows = [int(np.argmax(codes == levels.index(level))) for level in alike]
         raise ValueError(
-            f"column {name!r} holds {alike[0]!r} ({type(alike[0]).__name__}) in row {rows[0]} and {alike[1]!r} "
-            f"({type(alike[1]).__name__}) in row {rows[1]}, which read alike but are different levels; convert "
-            "the column to one type"
+            f"column {name!r} holds {spelled(alike[0])} ({type(alike[0]).__name__}) in row {rows[0]} and "
+            f"{spelled(alike[1])} ({type(alike[1]).__name__}) in row {rows[1]}, which read alike but are "
+            "different levels; convert the column to one type"
         )
 
 
@@ -164,10 +165,10 @@ def refuse_other_types(
     alike = lookalikes([*known, *unknown]) if unknown else None
     if alike is not None:
         raise RowError(
-            f"column {name!r} holds {alike[1]!r} ({type(alike[1]).__name__}) in row ",
+            f"column {name!r} holds {spelled(alike[1])} ({type(alike[1]).__name__}) in row ",
             int(np.argmax(codes == levels.index(alike[1]))),
-            f", which resembles the level {alike[0]!r} ({type(alike[0]).__name__}) of the fit, but is another "
-            "one. Convert the column to the type it had in the fit.",
+            f", which resembles the level {spelled(alike[0])} ({type(alike[0]).__name__}) of the fit, but is "
+            "another one. Convert the column to the type it had in the fit.",
         )
 
 

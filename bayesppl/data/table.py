@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import issparse, vstack
 
 from bayesppl.data.columns import Kind, kind_of_values, to_float
-from bayesppl.data.names import listed, meant
+from bayesppl.data.names import listed, meant, spelled
 from bayesppl.errors import rows_before
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.class_sums import row_view
@@ -116,7 +116,8 @@ class Table(ABC):
         absent = [name for name in names if name not in known]
         if absent:
             raise ValueError(
-                f"missing column {absent[0]!r}{meant(absent[0], self.names)}; the table has {listed(self.names)}"
+                f"missing column {spelled(absent[0])}{meant(absent[0], self.names)}; the table has "
+                f"{listed(self.names)}"
             )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayesppl.conjugate import Dirichlet
+from bayesppl.data.names import spelled
 from bayesppl.estimators.learner import Learner
 from bayesppl.families import Bernoulli, Family
 from bayesppl.inference import Inference
@@ -86,7 +87,9 @@ class GenerativeClassifier(Learner):
 
     def _declare_family(self) -> Family:
         if not isinstance(self.family, Family):
-            raise TypeError(f"family must be a family, such as bayesppl.Gaussian('diag'), found {self.family!r}")
+            raise TypeError(
+                f"family must be a family, such as bayesppl.Gaussian('diag'), found {spelled(self.family)}"
+            )
         return self.family
 
 

@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from bayesppl.analysis.stacking import LeftOut, cross_validate, leave_out
 from bayesppl.data.leaves import PARTS, Leaves
+from bayesppl.data.names import spelled
 from bayesppl.data.preprocessing import AnyRecoding, Preprocessing
 from bayesppl.data.recoding import Unrecoded
 from bayesppl.data.rows import Rows
@@ -42,16 +43,16 @@ def named(candidates: Any) -> dict[str, Any]:
     else:
         raise TypeError(
             "candidates must be a list of estimators, or a mapping of names to them, as in "
-            f"{{'counts': bayesppl.PoissonNB()}}, found {candidates!r}"
+            f"{{'counts': bayesppl.PoissonNB()}}, found {spelled(candidates)}"
         )
     if not found:
         raise ValueError("candidates is empty; name estimators, or leave it None to have them picked")
     for name, clf in found.items():
         if isinstance(clf, type) or not (hasattr(clf, "fit") and hasattr(clf, "predict_proba")):
             raise TypeError(
-                f"candidates[{name!r}] is {clf!r}, which has no predict_proba: a candidate is an estimator of "
-                "bayesppl (a family goes into bayesppl.GenerativeClassifier), a pipeline that ends in one, or any "
-                "other classifier with probabilities"
+                f"candidates[{spelled(name)}] is {spelled(clf)}, which has no predict_proba: a candidate is an "
+                "estimator of bayesppl (a family goes into bayesppl.GenerativeClassifier), a pipeline that ends "
+                "in one, or any other classifier with probabilities"
             )
     return found
 

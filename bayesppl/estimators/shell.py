@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from bayesppl.data.labels import encode_labels
+from bayesppl.data.names import spelled
 from bayesppl.data.rows import check_weights
 from bayesppl.estimators.parameters import by_owner, changed, nested_parameters, refuse_foreign_parameters
 from bayesppl.estimators.sklearn_bases import BaseEstimator, ClassifierMixin
@@ -170,5 +171,5 @@ def check_n_jobs(n_jobs: Any) -> None:
     """Refuse what is no number of threads."""
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise ValueError(
-            f"n_jobs must be None, a positive number of threads or -1 for all cores, found {n_jobs!r}"
+            f"n_jobs must be None, a positive number of threads or -1 for all cores, found {spelled(n_jobs)}"
         )

@@ -9,6 +9,7 @@ import numpy as np
 
 from bayesppl.data.arguments import by_name, named_once
 from bayesppl.data.levels import factorize, lookalikes, refuse_lookalikes
+from bayesppl.data.names import listed, spelled
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError, UnseenLevelWarning, warn
 from bayesppl.kernels.arrays import Array
@@ -40,16 +41,18 @@ def declared_levels(levels: Levels, columns: Sequence[Hashable]) -> dict[Hashabl
     else:
         raise TypeError(
             "levels must be a sequence of levels for all columns, or a mapping of columns to these, "
-            f"found {levels!r}"
+            f"found {spelled(levels)}"
         )
     for name, found in by_column.items():
         if not found or len(set(found)) < len(found):
-            raise ValueError(f"the levels of column {name!r} must be distinct, and at least one, found {found!r}")
+            raise ValueError(
+                f"the levels of column {name!r} must be distinct, and at least one, found {listed(found)}"
+            )
         alike = lookalikes(found)
         if alike is not None:
             raise ValueError(
-                f"the levels {alike[0]!r} and {alike[1]!r} of column {name!r} read alike; declare one of the two, "
-                "in the type that the column has"
+                f"the levels {spelled(alike[0])} and {spelled(alike[1])} of column {name!r} read alike; declare "
+                "one of the two, in the type that the column has"
             )
     return by_column
 

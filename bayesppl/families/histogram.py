@@ -22,6 +22,7 @@ import numpy as np
 from bayesppl.conjugate import Dirichlet
 from bayesppl.conjugate.membership import Membership
 from bayesppl.data.arguments import by_name, one_of
+from bayesppl.data.names import spelled
 from bayesppl.data.table import Table
 from bayesppl.families.bound import NumberColumns
 from bayesppl.families.categorical import Categorical
@@ -143,7 +144,7 @@ class Histogram(Transformed):
         if self.bins == "evidence":
             return tuple(best_bins([ordered], [self.spacing], 0.5, bounds, rounding).edges.tolist())
         if not isinstance(self.bins, int) or self.bins < 1:
-            raise ValueError(f"bins must be a positive integer or 'evidence', found {self.bins!r}")
+            raise ValueError(f"bins must be a positive integer or 'evidence', found {spelled(self.bins)}")
         if self.spacing == "equal":
             return tuple(equal_edges(*bounds, self.bins).tolist())
         least = max(rounding, (bounds[1] - bounds[0]) * 1e-6)
@@ -159,7 +160,8 @@ def _declared(edges: Edges, name: Hashable) -> tuple[float, ...]:
     places = np.asarray(edges, dtype=np.float64)
     if places.ndim != 1 or len(places) < 2 or not np.isfinite(places).all() or not (np.diff(places) > 0).all():
         raise ValueError(
-            f"the edges of column {name!r} must be at least two finite numbers that ascend, found {edges!r}"
+            f"the edges of column {name!r} must be at least two finite numbers that ascend, found "
+            f"{places.tolist()}"
         )
     return tuple(places.tolist())
 

@@ -17,6 +17,7 @@ from scipy.special import gammaln, xlogy
 
 from bayesppl.conjugate import Gamma
 from bayesppl.conjugate.statistics import Events
+from bayesppl.data.names import spelled
 from bayesppl.families.cells import CellFamily, Number
 from bayesppl.families.support import COUNTS, Support
 from bayesppl.kernels.arrays import Array
@@ -55,8 +56,8 @@ class Poisson(CellFamily):
     def __post_init__(self) -> None:
         if not isinstance(self.exposure, str | None):
             raise TypeError(
-                f"exposure must name the column that holds the exposure of each row, found {self.exposure!r}; one "
-                "exposure for every row needs no column"
+                "exposure must name the column that holds the exposure of each row, found "
+                f"{spelled(self.exposure)}; one exposure for every row needs no column"
             )
 
     def count(self, x: Array, number: Array) -> Events:

@@ -17,6 +17,7 @@ import numpy as np
 from bayesppl.conjugate.declare import Direct
 from bayesppl.conjugate.declared_priors import is_declaration
 from bayesppl.conjugate.weighted_rows import WeightedRows
+from bayesppl.data.names import spelled
 from bayesppl.families.independent_cells import IndependentCells, OfColumn
 from bayesppl.kernels.arrays import Array, Theta, log_rising
 
@@ -65,7 +66,9 @@ class StudentT(IndependentCells):
         if is_declaration(self.dof):
             declared["dof"] = self.dof
         elif not (np.isfinite(self.dof) and self.dof > 0):
-            raise ValueError(f"StudentT: dof must be a positive number, or a prior of it, found {self.dof!r}")
+            raise ValueError(
+                f"StudentT: dof must be a positive number, or a prior of it, found {spelled(self.dof)}"
+            )
         return Direct(declared, {"location": "real", "scale": "positive", "dof": "positive"})
 
     def log_cell(self, theta: Theta) -> OfColumn:

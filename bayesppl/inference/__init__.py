@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bayesppl.conjugate.statistics import JointStatistics
+from bayesppl.data.names import spelled
 from bayesppl.data.rows import Rows
 from bayesppl.errors import NotConjugateError
 from bayesppl.inference.approximate import ADVI, SMC, UNAVAILABLE
@@ -58,13 +59,13 @@ def choose(inference: str | Inference) -> Inference:
     if not isinstance(inference, str):
         raise TypeError(
             "inference must be a name, such as 'closed_form' or 'nuts', or an inference such as "
-            f"bayesppl.NUTS(draws=2000), found {inference!r}"
+            f"bayesppl.NUTS(draws=2000), found {spelled(inference)}"
         )
     if inference in UNAVAILABLE:
         raise ValueError(UNAVAILABLE[inference])
     if inference not in BY_NAME:
         raise ValueError(
             f"inference must be one of {', '.join(map(repr, BY_NAME))} or an inference such as "
-            f"bayesppl.NUTS(draws=2000), found {inference!r}"
+            f"bayesppl.NUTS(draws=2000), found {spelled(inference)}"
         )
     return BY_NAME[inference]

@@ -17,6 +17,7 @@ from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
 from bayesppl.conjugate.statistics import Counts, JointStatistics, Statistics
 from bayesppl.data.arguments import by_name, named_once
 from bayesppl.data.labels import one_hot
+from bayesppl.data.names import spelled
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import read_range
 from bayesppl.errors import NotConjugateError
@@ -224,8 +225,8 @@ def resolve_class_weights(
         named = {"uniform": np.full(n_classes, 1 / n_classes), "empirical": counts / (counts.sum() or 1.0)}
         if declared not in named:
             raise ValueError(
-                f"class_weights={declared!r} is not known; use 'uniform', 'empirical', a bayesppl.Dirichlet or "
-                "probabilities"
+                f"class_weights={spelled(declared)} is not known; use 'uniform', 'empirical', a "
+                "bayesppl.Dirichlet or probabilities"
             )
         return Fixed(named[declared], CLASS_WEIGHTS)
     declared = by_name(declared)
@@ -237,7 +238,7 @@ def resolve_class_weights(
     except (TypeError, ValueError):
         raise TypeError(
             "class_weights must be 'uniform', 'empirical', a bayesppl.Dirichlet or a probability for each of "
-            f"{list(classes)}, found {declared!r}"
+            f"{list(classes)}, found {spelled(declared)}"
         ) from None
     if weights.shape != (n_classes,) or not (weights >= 0).all() or not np.isclose(weights.sum(), 1.0):
         raise ValueError(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesppl.data.names import spelled
 from bayesppl.plots.style import axes_or_new, bar_style, colour, drawn_name, drawn_names, marker, tidy
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def plot_annotator(clf: Any, annotator: str, prob: float = 0.89, *, ax: Axes | N
     found = clf.annotators(prob)
     names = found["annotator"].values.tolist()
     if str(annotator) not in names:
-        raise ValueError(f"annotator must be one of {names}, found {annotator!r}")
+        raise ValueError(f"annotator must be one of {names}, found {spelled(annotator)}")
     mean, lower, upper = (found[name].sel(annotator=str(annotator)).to_numpy() for name in found.data_vars)
     n_classes = len(mean)
     ax = axes_or_new(ax, height=1.2 + 0.5 * n_classes)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bayesppl.analysis.parameter_tables import PROB, parameter_summary
-from bayesppl.data.names import short_names
+from bayesppl.data.names import short_names, spelled
 from bayesppl.errors import ImproperError
 from bayesppl.evaluation.comparison import Comparison
 from bayesppl.plots.style import (
@@ -211,7 +211,7 @@ def _require_parameter(name: str, known: Iterable[Hashable]) -> None:
     """Refuse a parameter that a model does not have."""
     names = list(map(str, known))
     if name not in names:
-        raise ValueError(f"no parameter is called {name!r}; there are {', '.join(names)}")
+        raise ValueError(f"no parameter is called {spelled(name)}; there are {', '.join(names)}")
 
 
 def _groups(values: xr.DataArray) -> list[_Group]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesppl.data.names import listed, spelled
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import ESTIMATES, TABLE, RuleName
 from bayesppl.plots.style import Style, axes_or_new, drawn_names, inches
@@ -68,7 +69,7 @@ def plot_parameter_maps(
     10
     """
     if rule not in ESTIMATES:
-        raise ValueError(f"rule must name an estimate, one of {', '.join(map(repr, ESTIMATES))}; found {rule!r}")
+        raise ValueError(f"rule must name an estimate, one of {listed(ESTIMATES)}; found {spelled(rule)}")
     values = _of_pixels(clf, parameter, rule)
     height, width = (isqrt(values.shape[1]),) * 2 if shape is None else shape
     if height * width != values.shape[1]:
@@ -105,7 +106,7 @@ def _of_pixels(clf: BayesClassifier, parameter: str, rule: RuleName) -> Array:
     wanted = {name for name, own in dims.items() if own[:2] == ("class", "feature")}
     if parameter not in wanted:
         raise ValueError(
-            f"{parameter!r} is not a parameter with a number per class and feature; there are "
+            f"{spelled(parameter)} is not a parameter with a number per class and feature; there are "
             f"{', '.join(map(repr, sorted(wanted))) or 'none'}"
         )
     values = posterior.theta(rule)[parameter]

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.cluster.hierarchy import average, leaves_list
 from scipy.spatial.distance import squareform
 
+from bayesppl.data.names import spelled
 from bayesppl.plots.style import axes_or_new, colour, drawn_name, drawn_names
 
 if TYPE_CHECKING:
@@ -53,10 +54,14 @@ def plot_tree(clf: TreeNB, label: Hashable = None, *, ax: Axes | None = None) ->
     classes = clf.classes_.tolist()
     if "class" in found.dims:
         if label not in classes:
-            raise ValueError(f"each class has a tree of its own: label must be one of {classes}, found {label!r}")
+            raise ValueError(
+                f"each class has a tree of its own: label must be one of {classes}, found {spelled(label)}"
+            )
         found = found[classes.index(label)]
     elif label is not None:
-        raise ValueError(f"the classes share one tree, and label={label!r} has none of its own; leave it out")
+        raise ValueError(
+            f"the classes share one tree, and label={spelled(label)} has none of its own; leave it out"
+        )
     edges, n_columns = found.to_numpy(), len(found)
     order = np.arange(n_columns)
     if n_columns > 2:

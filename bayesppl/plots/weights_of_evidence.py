@@ -10,7 +10,7 @@ from scipy.special import logit
 
 from bayesppl.analysis.parameter_tables import PROB, tails
 from bayesppl.data.columns import missing
-from bayesppl.data.names import short_names
+from bayesppl.data.names import short_names, spelled
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.kernels.arrays import Array
@@ -185,7 +185,7 @@ def plot_nomogram(
     classes = clf.classes_.tolist()
     if against is None and len(classes) > 2:
         raise ValueError(
-            f"against must name the class that {label!r} is compared with, one of "
+            f"against must name the class that {spelled(label)} is compared with, one of "
             f"{[name for name in classes if name != label]}: against several classes together the weight of a "
             "column depends on the others"
         )

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
-from bayesppl.data.names import listed
+from bayesppl.data.names import listed, spelled
 from bayesppl.data.table import Table
 
 #: Names that a model uses for itself, in its PyMC model or in its tables.
@@ -58,8 +58,10 @@ def divided(blocks: Mapping[str, Any], table: Table) -> dict[str, tuple[Hashable
             raise ValueError(f"block {block!r} is empty; name at least one column, or drop the block")
         for name in names:
             if name in owner:
-                where = "twice in" if owner[name] == block else f"in block {owner[name]!r} and again in"
-                raise ValueError(f"column {name!r} is {where} block {block!r}; a column belongs to one block")
+                where = "twice in" if owner[name] == block else f"in block {spelled(owner[name])} and again in"
+                raise ValueError(
+                    f"column {spelled(name)} is {where} block {spelled(block)}; a column belongs to one block"
+                )
             owner[name] = block
         table.require(names)
     unused = [name for name in table.names if name not in owner]

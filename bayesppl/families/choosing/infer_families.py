@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 from bayesppl.data.arguments import by_name
 from bayesppl.data.columns import Kind
-from bayesppl.data.names import listed
+from bayesppl.data.names import listed, spelled
 from bayesppl.data.table import Table
 from bayesppl.errors import UndeclaredIntegersError
 from bayesppl.families.bernoulli import Bernoulli
@@ -101,13 +101,13 @@ def _families_of(columns: Sequence[Hashable], integers: Integers | None) -> dict
     if unknown:
         raise ValueError(
             f"integers must be one of {', '.join(map(repr, get_args(IntegerFamily)))} or None, or a mapping of "
-            f"columns to these, found {unknown[0]!r}"
+            f"columns to these, found {spelled(unknown[0])}"
         )
     present = set(columns)
     others = [name for name in chosen if name not in present]
     if others:
         raise ValueError(
-            f"integers names {others[0]!r}, which is no integer column of the data; these are "
+            f"integers names {spelled(others[0])}, which is no integer column of the data; these are "
             f"{listed(columns) or 'none'}"
         )
     undecided = [name for name in columns if chosen.get(name) is None]
