@@ -186,18 +186,28 @@ class DataFile:
         self.categories = {
             column["name"] for column in pandas.get("columns", []) if column["pandas_type"] == "categorical"
         }
+        # whole numbers to all but pandas, of nanoseconds or the like
+        durations = {
+            column["name"]
+            for column in pandas.get("columns", [])
+            if column["numpy_type"].startswith("timedelta64")
+        }
         index = [name for name in pandas.get("index_columns", []) if isinstance(name, str)]
         described = execute(f"select * from {rows} limit 0").description
         cells = {name: f"c{i}" for i, (name, *_) in enumerate(described)}
         self._rows = f"(select * from {rows}) as t({', '.join(cells.values())})"
         kinds = [
             next((kind for kind, types in _KINDS.items() if re.fullmatch(types, str(found))), "other")
-            for _, found, *_ in described
+            if name not in durations
+            else "other"
+            for name, found, *_ in described
         ]
         counts = ["count(*)", *(f"count({cell})" for cell in cells.values())]
         [(n_rows, *found)] = execute(f"select {', '.join(counts)} from {self._rows}").fetchall()
         return n_rows, {
-            name: SurveyedColumn(kind, n_present, 0, cell, cell, cell)
+            name: SurveyedColumn(
+                kind, n_present, 0, cell, f"to_seconds({cell} - {cell})" if name in durations else cell, cell
+            )
             for (name, cell), kind, n_present in zip(cells.items(), kinds, found, strict=True)
             if name not in index
         }

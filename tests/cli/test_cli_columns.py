@@ -211,6 +211,20 @@ def test_dates_are_refused_in_a_sentence(run, penguins, tmp_path):
         assert "--drop 'day'" in err
 
 
+@pytest.mark.parametrize("suffix", ["parquet", "feather"])
+def test_durations_are_refused_as_dates_are(run, penguins, tmp_path, suffix):
+    penguins["age"] = pd.to_timedelta(np.arange(len(penguins)) * 1e6, "s").where(np.arange(len(penguins)) > 2)
+    path = tmp_path / f"p.{suffix}"
+    getattr(penguins, f"to_{suffix}")(path)
+    for command in (("compare",), ("fit", "--model", "mixed-nb", "--save", tmp_path / "m.npz")):
+        status, _, err = run(*command, path, "--target", "kind")
+        assert status == 2
+        assert "column 'age' holds dates or times" in err
+        assert run(*command, path, "--target", "kind", "--drop", "age")[0] == 0
+    status, _, err = run("compare", path, "--target", "age")
+    assert (status, "holds neither text nor numbers" in err) == (2, True)
+
+
 def test_lists_and_targets_of_dates_are_refused_in_a_sentence(run, penguins, tmp_path):
     days = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(len(penguins)) % 2, "D")
     penguins.assign(parts=[[1.0, 2.0]] * len(penguins), day=days).to_parquet(tmp_path / "p.parquet")
