@@ -178,7 +178,8 @@ class DataFile:
             if not any(self.path.rglob("*.parquet")):
                 raise ValueError(f"the folder {str(self.path)!r} holds no .parquet file")
             source += "/**/*.parquet"
-        rows = f"read_parquet({quoted(source)})"
+            self._require_same_columns(source)
+        rows = f"read_parquet({quoted(source)}, union_by_name = true)"  # or numbers are cut to those of the first
         metadata = execute(
             f"select value from parquet_kv_metadata({quoted(source)}) where decode(key) = 'pandas'"
         ).fetchone()
@@ -211,6 +212,20 @@ class DataFile:
             for (name, cell), kind, n_present in zip(cells.items(), kinds, found, strict=True)
             if name not in index
         }
+
+    def _require_same_columns(self, source: str) -> None:
+        """Refuse a folder of files one of which lacks a column of the others."""
+        named = f"select file_name, name from parquet_schema({quoted(source)}) where duckdb_type is not null"
+        found = self._connection.execute(
+            f"with named as ({named}), files as (select distinct file_name from named), "
+            "names as (select distinct name from named) "
+            "from files, names where (file_name, name) not in (from named) order by all limit 1"
+        ).fetchone()
+        if found is not None:
+            raise ValueError(
+                f"{found[0]!r} has no column {found[1]!r}, which other files in {str(self.path)!r} have; write "
+                "all of them with the same columns"
+            )
 
     def _copied_to_parquet(self) -> Path:
         """Copy a Feather file, which DuckDB does not read, to a folder of Parquet files."""

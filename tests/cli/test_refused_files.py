@@ -11,6 +11,8 @@ import pytest
 
 import bayesppl as bp
 from bayesppl.cli import file_rows
+from bayesppl.cli.files import Dialect
+from bayesppl.cli.options import Chosen
 
 
 @pytest.fixture
@@ -201,3 +203,25 @@ def test_compare_advises_no_other_rule(run, frame, tmp_path):
     _, out, _ = run("compare", tmp_path / "t.csv", "--target", "kind", "--model", "gaussian-nb", "--draws", 16)
     assert "mle is undefined: column 'size' is constant" in out
     assert "rule=" not in out
+
+
+@pytest.mark.parametrize("lacking", ["a", "b"])
+def test_files_of_a_folder_that_differ_are_named_with_the_column(run, frame, tmp_path, lacking):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for name in "abc":
+        part = frame.drop(columns="weight") if name == lacking else frame
+        part.to_parquet(folder / f"{name}.parquet", index=False)
+    options = ("--target", "kind", "--model", "gaussian-nb", "--save", tmp_path / "m.npz")
+    status, _, err = run("fit", folder, *options)
+    assert status == 2
+    assert f"{lacking}.parquet' has no column 'weight', which other files in {str(folder)!r} have" in err
+
+
+def test_numbers_of_a_folder_are_whole_only_where_those_of_all_files_are(run, frame, tmp_path):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    frame.assign(weight=frame["weight"].astype(int)).to_parquet(folder / "a.parquet", index=False)
+    frame[["kind", "weight", "size"]].to_parquet(folder / "b.parquet", index=False)
+    rows = file_rows.Source(folder, "kind", Dialect(), Chosen()).rows()
+    assert rows.X["weight"].tolist() == [*np.floor(frame["weight"]), *frame["weight"]]
