@@ -147,11 +147,6 @@ class AveragedTrees(Conjugate):
     def shared_by_classes(self) -> tuple[str, ...]:
         return ("log_weights",) if self.is_common else ()
 
-    @property
-    def factor_dims(self) -> tuple[str, ...]:
-        """Return the dimensions of :meth:`log_increment`."""
-        return () if self.is_common else ("class",)
-
     @final
     def update(self, statistics: Any) -> Self:
         log_weights = self.log_weights + self._split_gains(statistics)[1]

@@ -50,6 +50,11 @@ class Conjugate(ABC):
         return ()
 
     @property
+    def factor_dims(self) -> tuple[str, ...]:
+        """The dimensions over which the belief splits into independent factors, those of :meth:`log_increment`."""
+        return () if self.shared_by_classes else ("class",)
+
+    @property
     def tunable(self) -> dict[str, tuple[float, float]]:
         """The hyperparameters that can be rescaled, each with bounds on the logarithm of its factor."""
         return dict.fromkeys(self.scalable, FREELY)

@@ -98,11 +98,6 @@ class MatrixNormalInverseWishart(Conjugate):
         """Whether all classes share one covariance matrix, and the effects."""
         return bool(self.psi.ndim == 2)
 
-    @property
-    def factor_dims(self) -> tuple[str, ...]:
-        """The dimensions over which the belief splits into independent factors."""
-        return () if self.is_tied else ("class",)
-
     def sized(self, shape: tuple[int, int], n_predictors: int, tied: bool) -> MatrixNormalInverseWishart:
         """Broadcast the hyperparameters to ``shape``, (n_classes, n_features)."""
         numbers = self.numbers.sized(shape, tied)

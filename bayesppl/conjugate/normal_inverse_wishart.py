@@ -78,11 +78,6 @@ class NormalInverseWishart(Conjugate):
         """Whether all classes share one covariance matrix."""
         return bool(self.psi.ndim == 2)
 
-    @property
-    def factor_dims(self) -> tuple[str, ...]:
-        """The dimensions over which the belief splits into independent factors."""
-        return () if self.is_tied else ("class",)
-
     def sized(self, shape: tuple[int, ...], tied: bool = False) -> NormalInverseWishart:
         """Broadcast the hyperparameters to ``shape``."""
         n_classes, n_features = shape

@@ -88,7 +88,6 @@ class NormalMeanVectors(Conjugate):
 
     parameter = "mean"
     scalable: ClassVar[tuple[str, ...]] = ("precision",)
-    factor_dims: ClassVar[tuple[str, ...]] = ("class",)
 
     location: Any
     precision: Any
