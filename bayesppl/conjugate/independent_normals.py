@@ -81,14 +81,7 @@ def log_predictive(posterior: NormalInverseGamma) -> LogDensity:
 def log_normal_predictive(posterior: NormalMeans) -> LogDensity:
     """Return log p(x | y = k, data) where variances are known: normal, of that plus the mean's variance."""
     variance = posterior.variance + 1 / posterior.precision
-    constant, scale = -0.5 * (LOG_2PI + np.log(variance)), np.sqrt(variance)
-
-    def log_normal(rows: NumberRows) -> Array:
-        out, odd = weighted_squares(rows.X, posterior.location, scale)
-        out *= -0.5
-        return _add_cells(out, constant, rows.X, odd)
-
-    return LogDensity(log_normal)
+    return log_normal_density(posterior.location, variance).of(lambda rows: rows.X)
 
 
 def inclusion_averaged(posterior: NormalInverseGamma, common: NormalInverseGamma, log_odds: Array) -> LogDensity:
