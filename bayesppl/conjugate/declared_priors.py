@@ -58,22 +58,21 @@ SIMPLEX = Space(
 #: Spaces by name: a file keeps the name.
 SPACES = {"real": REAL, "positive": POSITIVE, "unit": UNIT}
 
+# Modules and classes of what other libraries declare: variables of PyMC, priors of PreliZ and of pymc-extras
+_GRAPH = ("pytensor.graph.basic", "Variable")
+_PRELIZ = ("preliz.distributions.distributions", "Distribution")
+_EXTRAS = ("pymc_extras.prior", "Prior")
+
 
 def is_declaration(value: Any) -> bool:
     """Whether a prior is a distribution of PyMC, PreliZ or pymc-extras, or a function that makes its variable."""
-    return callable(value) or is_graph(value) or is_preliz(value) or is_prior_of_extras(value)
+    return callable(value) or any(_is_of(value, *kind) for kind in (_GRAPH, _PRELIZ, _EXTRAS))
 
 
-def is_preliz(value: Any) -> bool:
-    """Whether a value is a distribution of PreliZ, which is not imported to find out."""
-    module = sys.modules.get("preliz.distributions.distributions")
-    return module is not None and isinstance(value, vars(module)["Distribution"])
-
-
-def is_prior_of_extras(value: Any) -> bool:
-    """Whether a value is a ``Prior`` of pymc-extras, which is not imported to find out."""
-    module = sys.modules.get("pymc_extras.prior")
-    return module is not None and isinstance(value, vars(module)["Prior"])
+def _is_of(value: Any, module: str, kind: str) -> bool:
+    """Whether a value is of a class of this module, which is not imported to find out."""
+    imported = sys.modules.get(module)
+    return imported is not None and isinstance(value, vars(imported)[kind])
 
 
 def as_function(declaration: Any, *, shared: bool) -> Any:
@@ -86,7 +85,7 @@ def as_function(declaration: Any, *, shared: bool) -> Any:
     """
 
     def create(name: str, dims: tuple[str, ...]) -> Any:
-        if is_preliz(declaration):
+        if _is_of(declaration, *_PRELIZ):
             if not declaration.is_frozen:
                 raise ValueError(
                     f"the prior of {name!r}, a {type(declaration).__name__} of PreliZ, lacks parameters: pass "
@@ -98,13 +97,8 @@ def as_function(declaration: Any, *, shared: bool) -> Any:
             prior.dims = dims
         return prior.create_variable(name)
 
-    return create if is_preliz(declaration) or is_prior_of_extras(declaration) else declaration
-
-
-def is_graph(value: Any) -> bool:
-    """Whether a value is PyTensor's; PyMC is not imported to find out."""
-    graph = sys.modules.get("pytensor.graph.basic")
-    return graph is not None and isinstance(value, graph.Variable)
+    is_foreign = _is_of(declaration, *_PRELIZ) or _is_of(declaration, *_EXTRAS)
+    return create if is_foreign else declaration
 
 
 @dataclass(frozen=True)
@@ -131,7 +125,7 @@ def in_words(declaration: Any) -> str:
         return declaration.words
     if callable(declaration):
         return f"{getattr(declaration, '__qualname__', type(declaration).__name__)}(name, dims)"
-    if is_graph(declaration):
+    if _is_of(declaration, *_GRAPH):
         from pymc.printing import str_for_dist
 
         return str(str_for_dist(declaration))
