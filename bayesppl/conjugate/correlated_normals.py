@@ -102,22 +102,16 @@ def leave_one_out(
         constant, exponent = t_terms(left_dof, n_features, of_classes, (left + 1) / left)
         log_t_density(own, constant[of_rows], exponent[of_rows], ((left + 1) / left)[of_rows])
         own -= 0.5 * log_shrunk
+        without = fitted
         if posterior.hierarchy is not None and posterior.hierarchy.is_lent:
-
-            def log_t(moved: Array, shrunk: Array, fewer: Array) -> Array:
-                terms = t_terms(dof[:, None] - fewer, n_features, log_det[:, None] + shrunk, inflation[:, None])
-                return log_t_density(moved, *terms, inflation[:, None])
-
-            without = _of_other_classes(posterior, whitener, statistics, X, members, squares, log_t)
-            return fitted, members.replaced(without, own)
-        if not posterior.is_tied:
-            return fitted, members.replaced(fitted, own)
-        constant, exponent = t_terms(left_dof[:, None], n_features, log_det, inflation)
-        without = moved_squares(squares, distances(posterior.location), factor, members)
-        exponent, log_shrunk = exponent[:, 0][of_rows], 0.5 * log_shrunk
-        for k in range(n_classes):
-            log_t_density(without[:, k], constant[:, k][of_rows], exponent, inflation[k])
-            without[:, k] -= log_shrunk
+            without = _of_other_classes(posterior, whitener, log_det, statistics, X, members, squares)
+        elif posterior.is_tied:
+            constant, exponent = t_terms(left_dof[:, None], n_features, log_det, inflation)
+            without = moved_squares(squares, distances(posterior.location), factor, members)
+            exponent, log_shrunk = exponent[:, 0][of_rows], 0.5 * log_shrunk
+            for k in range(n_classes):
+                log_t_density(without[:, k], constant[:, k][of_rows], exponent, inflation[k])
+                without[:, k] -= log_shrunk
     return fitted, members.replaced(without, own)
 
 
@@ -239,11 +233,11 @@ def by_pattern(marginal: Callable[[Array], Evaluate], n_features: int) -> Evalua
 def _of_other_classes(
     posterior: NormalInverseWishart,
     whitener: Array,
+    log_det: Array,
     statistics: Moments,
     X: Array,
     members: Membership,
     squares: Array,
-    log_t: Callable[[Array, Array, Array], Array],
 ) -> Array:
     """Return log p(x_i | y = k, all rows but i) of every class but the row's own: (n_rows, n_classes).
 
@@ -251,13 +245,13 @@ def _of_other_classes(
     ----------
     whitener : (n_classes, n_features, n_features)
         Inverse of the Cholesky factor of every Ψ.
+    log_det : (n_classes,)
+        log |Ψ|.
     squares : (n_rows, n_classes)
         Squared distances of the rows to the classes, in the metric of Ψ.
-    log_t : callable
-        Log density of a multivariate t: of squares, of what its log determinant changes by, and of what its
-        degrees of freedom lose, each (n_classes, n_rows).
     """
-    out, share = np.empty_like(squares), posterior.hierarchy.shares
+    out, share, n_features = np.empty_like(squares), posterior.hierarchy.shares, X.shape[1]
+    dof, inflation = posterior.nu[:, None] - n_features + 1, ((posterior.kappa + 1) / posterior.kappa)[:, None]
     for c in members.classes:
         rows = np.flatnonzero(members.codes == c)
         weights = members.weights[rows[:1] if members.has_common_weight else rows]
@@ -271,7 +265,8 @@ def _of_other_classes(
         with np.errstate(divide="ignore", invalid="ignore"):  # where nothing is left the answer is not finite
             lost = factor * own
             of_class += factor * cross**2 / (1 - lost)
-            out.T[:, rows] = log_t(of_class, np.log1p(-lost), fewer)
+            terms = t_terms(dof - fewer, n_features, log_det[:, None] + np.log1p(-lost), inflation)
+            out.T[:, rows] = log_t_density(of_class, *terms, inflation)
     return out
 
 
