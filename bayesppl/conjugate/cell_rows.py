@@ -194,7 +194,7 @@ class SparseCells(SingleRows):
 
 def _sum_stored(cells: StoredCells, responsibilities: Responsibilities) -> Any:
     weights = np.asarray(responsibilities.sum(axis=0), dtype=np.float64)[:, None]
-    # what a class has of zeros, and not a difference of sums: neither can become negative
+    # weights of zeros and of stored cells are added, for a difference of sums could become negative
     of_zeros = remainder(weights, class_sums(responsibilities, cells.matrix(np.ones(cells.X.nnz))))
     return type(cells.stored)(
         *(

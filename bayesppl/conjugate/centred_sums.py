@@ -20,7 +20,7 @@ from bayesppl.kernels.pairs import Pairs, largest_ratio, two_sum
 # Where a square about the pivot is so many times the mean square about the mean, the pivot moves to the mean.
 _DRIFTED = 2.0**20
 
-# A spread below this part of the mean is none.
+# A spread below this share of the mean counts as none.
 _LEAST = 2.0**-26
 
 

@@ -27,7 +27,7 @@ class Conjugate(ABC):
 
     has_closed_form: ClassVar[bool] = True
 
-    #: How hyperparameters were found that the classes share, where they were.
+    #: How the hyperparameters that the classes share were found, where they were.
     hierarchy: Any = None
 
     #: The belief that this one is made of, where there is one.
@@ -36,7 +36,7 @@ class Conjugate(ABC):
     #: Name of the parameter, where there is one.
     parameter: str
 
-    #: Hyperparameters that a factor rescales as they are.
+    #: Hyperparameters that :meth:`rescaled` multiplies as they are.
     scalable: ClassVar[tuple[str, ...]] = ()
 
     @property
@@ -104,7 +104,7 @@ class Conjugate(ABC):
         dims : mapping of str to tuple of str
             Dimension names of the parameters, under the names they have in the model.
         prefix : str
-            What these names have before those of this belief.
+            What stands before the names that this belief has for them.
 
         Returns
         -------

@@ -16,7 +16,7 @@ _FEW_WEIGHTS = 8
 
 
 class Groups(NamedTuple):
-    """Rows of one class and one weight, which leave the same belief behind.
+    """Rows of one class and one weight: whichever of them is taken out, the same belief is left.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ def weight_by_weight(
 def counts_without(counts: Array, weights: Array | float) -> Array:
     """Subtract a row of some weight from counts, or concentrations, that it was counted into.
 
-    What is not positive was lost to rounding (or belongs to no row): zero, whose logarithm marks the rows it was
-    lost to.
+    Zero where nothing positive is left, because of rounding or because the row was not counted there: the
+    logarithm, -inf, marks the rows that this concerns.
     """
     return np.where(counts > weights * (1 + 1e-9), counts - weights, 0.0)

@@ -73,9 +73,8 @@ class Moments(Statistics):
     def is_within(self, largest: float, responsibilities: Responsibilities) -> bool:
         """Whether these sums imply that every number of the rows is smaller than this in magnitude, or missing.
 
-        From the mean of its class no number is further than the square root of the scatter, over its weight. Of
-        rows that belong to no class, and of cells that are empty, as infinities leave them too, sums hold no
-        information.
+        No number is further from the mean of its class than the square root of the scatter over the weight. Sums
+        show neither rows of no class nor cells that count nothing, as infinities may: the answer is no then.
 
         Parameters
         ----------
@@ -167,8 +166,7 @@ class Moments(Statistics):
 
     def pooled(self) -> Self:
         count = self.count.sum(0, keepdims=True)
-        # from the mean of a class on, so that a constant column pools to itself and not to a rounding error beside
-        # it
+        # from the mean of one class, so that the mean of a constant column has no rounding error
         most = column(self.count).argmax(0)[None]
         start = np.take_along_axis(self.mean, np.broadcast_to(most, (1, self.mean.shape[1])), axis=0)
         apart = self._beyond_rounding(self.mean - start, most)
@@ -221,7 +219,7 @@ class NumberRows(SingleRows):
     columns : tuple
         Their names.
     refusal : str
-        What is said of rows with missing cells, which sums with products of features cannot be taken of.
+        The reason given where rows with missing cells are refused, because products of features are summed.
     """
 
     X: Array
@@ -279,7 +277,7 @@ def moments(X: Array, responsibilities: Responsibilities, *, matrix: bool, tied:
     tied : bool
         Whether to sum the scatter over classes.
     """
-    # sums that are no numbers are refused by name, with the prior
+    # sums that overflow are refused when the prior is resolved, which names the column
     with np.errstate(over="ignore", invalid="ignore"):
         if matrix:
             return Moments(*kernels.products(X, responsibilities, tied))

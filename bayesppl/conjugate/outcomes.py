@@ -184,7 +184,7 @@ def completed(codes: Array, tables: Tables, most: int) -> Iterator[tuple[Array, 
         -1 where a level is missing.
     tables : Tables
     most : int
-        How many combinations of levels are not too many.
+        The largest number of combinations of levels that is accepted.
 
     Yields
     ------

@@ -153,7 +153,7 @@ def _(rows: RowsWithBase, shares: Array) -> Any:
 
 
 def refuse_closed_form(unknown: str) -> NoReturn:
-    """Refuse to sum rows of which this is not known.
+    """Refuse to sum rows each of which has this unknown quantity.
 
     Raises
     ------

@@ -101,7 +101,7 @@ class SharedCells(Conjugate):
         """Sum the statistics of cells into those of the different parameters."""
         arrays, n_different = _arrays_of(statistics), next(iter(_arrays_of(self.inner).values())).shape[-1]
         first_sum = next(iter(arrays.values()))
-        if (first_sum < 0).any():  # rows that are taken out: there is no mean of what counts less than nothing
+        if (first_sum < 0).any():  # rows that are taken out; there is no mean where the count is negative
             return self.gathered(statistics.scale(-1.0)).scale(-1.0)
         shape = first_sum.shape
         n_classes = shape[0] if self.are_apart else 1

@@ -107,7 +107,7 @@ class TreeDirichlet(AveragedTrees):
         weights = groups.weights[:, None]
         counts = self.concentration[groups.classes] - weights
         totals = self.tables.totals[groups.classes] - weights
-        # they have a meaning where the group has a row in the cell
+        # defined where the group has a row in the cell
         with np.errstate(divide="ignore", invalid="ignore"):
             added = log_rising(counts, weights) - log_rising(totals, weights).repeat(sizes, axis=1)
             log_mean = np.log(counts / totals.repeat(sizes, axis=1))

@@ -24,7 +24,7 @@ class PlainRows(RowStatistics):
     columns : tuple
         Their names.
     refusal : str
-        What is said of rows with missing cells, which cannot be fitted.
+        The reason given where rows with missing cells are refused.
     """
 
     X: Any

@@ -180,8 +180,8 @@ def rising_sums(alpha: Array, *, contrast: bool = False, without: bool = False) 
     contrast : bool
         Up to a term that the classes share, which are two: of small counts, the first one has zeros.
     without : bool
-        Beside that, Σ_j log Γ(α_kj) − log Γ(α_kj − x_ij), which a row of weight one leaves behind in its class. Of
-        other classes it means nothing. It is not finite where rounding leaves nothing of α − x.
+        Beside that, Σ_j log Γ(α_kj) − log Γ(α_kj − x_ij), for a row of weight one that is taken out of its class;
+        undefined for other classes. It is not finite where rounding leaves nothing of α − x.
 
     Returns
     -------

@@ -46,7 +46,7 @@ def class_sums(responsibilities: csr_array, X: Any) -> np.ndarray:
     sums = np.zeros((responsibilities.shape[1], X.shape[1]))
     for rows in row_blocks(*X.shape):
         by_class = spread(owners[rows], weights[rows], len(sums))
-        with np.errstate(over="ignore"):  # what is no number is refused by those who know the column
+        with np.errstate(over="ignore"):  # overflow is refused where the columns have names
             sums += by_class @ X[rows].astype(np.float64, copy=False)
     return sums
 

@@ -86,7 +86,7 @@ def maximise(
             options={"eps": _HALF_WIDTH**3, "xtol": 1e-10, "factor": 1.0},
         )
         found = moved(at, places, level.x)
-        if function(found) > function(at) - _LEVEL:  # or it is the slope of another place that is zero
+        if function(found) > function(at) - _LEVEL:  # else the slope is zero at another, lower place
             at = found
             callback(at)
     converged = bool((abs(slopes(at)[inside]) < _LEVEL).all())

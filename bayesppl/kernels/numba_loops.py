@@ -21,7 +21,7 @@ _TILE = 64
 
 
 class Engine:
-    """A loop that numba compiles once this process has done so much of its work that loading numba has paid.
+    """A loop that numba compiles once this process has done so much of this work that loading numba pays.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ class Pairs:
     def relative_error(self) -> float:
         """Bound the error, relative to the largest number along the first axis, the classes of a column.
 
-        Whole numbers that are known to less than a half are known.
+        A whole number with an error below one half is exact.
         """
         is_known = (self.high == np.rint(self.high)) & (self.low == 0) & (self.error < 0.5)
         error, size = np.where(is_known, 0.0, self.error), np.abs(self.high)

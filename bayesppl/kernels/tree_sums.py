@@ -152,8 +152,8 @@ def draw_trees(graph: Elimination, size: int, rng: np.random.Generator) -> np.nd
 
     Nodes return in the order opposite to that in which they were taken out. An edge of the tree so far leads
     through the node with the probability that the elimination has for it; every set of nodes that hold together
-    without such edges is connected to the node by one of its own. The random walks of Wilson's algorithm would
-    stay between two nodes with a large weight for longer than anybody waits.
+    without such edges is connected to the node by one of its own. The random walks of Wilson's algorithm
+    would stay too long between two nodes with a large weight.
 
     Returns
     -------
