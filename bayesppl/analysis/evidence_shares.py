@@ -123,7 +123,9 @@ def steps_of(n: int, shares: Shares, orders: int, rng: np.random.Generator) -> S
     return in_orders([order for one in forward for order in (one, one[::-1])])
 
 
-def lots(present: Array, per_row: int, shares: Shares, orders: int, rng: np.random.Generator) -> Iterator[Task]:
+def group_rows(
+    present: Array, per_row: int, shares: Shares, orders: int, rng: np.random.Generator
+) -> Iterator[Task]:
     """Group rows that have the same units, as many as can be held, with these units and a function of their steps.
 
     Orders are drawn when this function is first called: where evidence adds up, none are.
@@ -139,8 +141,8 @@ def lots(present: Array, per_row: int, shares: Shares, orders: int, rng: np.rand
     for g, pattern in enumerate(distinct):
         rows, at = np.flatnonzero(group.ravel() == g), np.flatnonzero(pattern)
         steps = cache(partial(steps_of, len(at), shares, orders, rng))
-        n_sets = (orders if shares == "shapley" else 1) * len(at) + 1
-        n_sets = 1 << len(at) if len(at) <= MOST_UNITS else n_sets
+        n_orders = orders if shares == "shapley" else 1
+        n_sets = 1 << len(at) if len(at) <= MOST_UNITS else n_orders * len(at) + 1
         yield from ((rows[some], at, steps) for some in row_ranges(len(rows), per_row * n_sets, MOST_NUMBERS))
 
 
@@ -208,7 +210,7 @@ def shares_of_units(
     Parameters
     ----------
     tasks : iterable of (rows, units, steps)
-        As :func:`lots` yields them.
+        As :func:`group_rows` yields them.
     shape : numbers of units and rows
     odds : Odds
     score, by_draws : callable
@@ -233,13 +235,13 @@ def shares_of_units(
     log_odds, prior, is_independent = np.zeros(found["weight"].shape[1:]), dict[str, Array](), True
     for rows, at, steps in tasks:
         place = np.ix_(at, rows)
-        parts, after, before, is_sum = divided(partial(score, rows), shape[0], at, odds, steps)
-        found["weight"][place], found["mcse"][place] = averaged(parts[:, :, 0])
+        parts, after, before, is_sum = divide(partial(score, rows), shape[0], at, odds, steps)
+        found["weight"][place], found["mcse"][place] = average_lots(parts[:, :, 0])
         log_odds[rows] = after[0]
         prior.setdefault("prior", before[0, 0])
         is_independent &= is_sum
         if by_draws is not None:
-            parts, _, before, _ = divided(partial(by_draws, rows), shape[0], at, odds, steps)
+            parts, _, before, _ = divide(partial(by_draws, rows), shape[0], at, odds, steps)
             of_draws = parts.mean(0)
             found["sd"][place] = of_draws.std(1)
             found["lower"][place], found["upper"][place] = np.quantile(of_draws, bounds, axis=1)
@@ -247,14 +249,14 @@ def shares_of_units(
     return found, log_odds, prior, is_independent
 
 
-def averaged(parts: Array) -> tuple[Array, Array]:
+def average_lots(parts: Array) -> tuple[Array, Array]:
     """Average shares over independent lots, with the standard errors; these are zero where there is one lot."""
     if len(parts) == 1:
         return parts[0], np.zeros_like(parts[0])
     return parts.mean(0), parts.std(0, ddof=1) / np.sqrt(len(parts))
 
 
-def divided(
+def divide(
     score: Score, n_units: int, at: Array, odds: Odds, steps_of_units: Callable[[], Steps]
 ) -> tuple[Array, Array, Array, bool]:
     """Divide the evidence of rows: shares, log odds, those before any column, and whether no order matters.

@@ -29,7 +29,15 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesppl.analysis.draws import log_joint_of_blocks, number_of_draws
-from bayesppl.analysis.evidence_shares import MOST_NUMBERS, Odds, SeenRows, Shares, Task, lots, shares_of_units
+from bayesppl.analysis.evidence_shares import (
+    MOST_NUMBERS,
+    Odds,
+    SeenRows,
+    Shares,
+    Task,
+    group_rows,
+    shares_of_units,
+)
 from bayesppl.analysis.parameter_tables import PROB, coord, row_names, tails
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.columns import beyond_floats, missing
@@ -155,7 +163,7 @@ def explain(
             return np.concatenate([under(*found) for found in log_joints(fitted.encode(made(cells)))])
 
         by_draws = seen(under_draws)
-    tasks = lots(present, len(fitted.classes) * (draws or 1), shares, orders, rng)
+    tasks = group_rows(present, len(fitted.classes) * (draws or 1), shares, orders, rng)
     cells = cells_in_words(columns, names, units)
     used = fitted.rule if rule is None else rule
     return labelled_shares(tasks, odds, seen(by_rule), by_draws, cells, X, len(values), shares, used, prob)

@@ -108,7 +108,7 @@ def joints_of_draws(
     good_k = min(1 - 1 / np.log10(n_draws), 0.7)
     pareto_k, variance, of_batches = np.zeros(len(codes)), np.zeros(len(codes)), [np.zeros(1)] * len(drawn)
     for at in row_ranges(len(codes), n_draws * len(found.fitted_weights), CHUNK_CELLS):
-        factors = [_weighted(factor, at, members) for factor in drawn]
+        factors = [_weigh(factor, at, members) for factor in drawn]
         influences = _add_drawn(exact, found, factors, at, codes)
         pareto_k[at] = np.max([one.pareto_k for one in factors], axis=0)
         variance[at] = sum(map(_variance, influences))
@@ -119,7 +119,7 @@ def joints_of_draws(
     again = bad[np.argsort(-pareto_k[bad], kind="stable")][: refits if can_sample else 0].tolist()
     for row in counted(again, "sampling anew without rows whose importance weights cannot be trusted"):
         at = slice(row, row + 1)
-        factors = [_sampled_anew(_weighted(factor, at, members), at, members, good_k) for factor in drawn]
+        factors = [_sample_anew(_weigh(factor, at, members), at, members, good_k) for factor in drawn]
         variance[at] = sum(map(_variance, _add_drawn(exact, found, factors, at, codes)))
         pareto_k[row] = 0.0
     if (pareto_k > good_k).any():
@@ -182,7 +182,7 @@ def _exact_joints(
     return Joints(without, np.exp(log_class_weights), log_class_weights, fitted, fitted_weights)
 
 
-def _weighted(factor: DrawnFactor, at: slice, members: Membership) -> _Weighted:
+def _weigh(factor: DrawnFactor, at: slice, members: Membership) -> _Weighted:
     """Evaluate a factor at some rows, and weight its draws as if each row were not among the data."""
     from arviz_stats.base import array_stats
 
@@ -201,7 +201,7 @@ def _weighted(factor: DrawnFactor, at: slice, members: Membership) -> _Weighted:
     return _Weighted(factor, fitted, without, log_weights[:, :, None], pareto_k)
 
 
-def _sampled_anew(one: _Weighted, at: slice, members: Membership, good_k: float) -> _Weighted:
+def _sample_anew(one: _Weighted, at: slice, members: Membership, good_k: float) -> _Weighted:
     """Sample the factor from all other rows, if the weights of its draws cannot be trusted."""
     if one.pareto_k[0] <= good_k or one.factor.without is None:
         return one

@@ -107,7 +107,7 @@ def sample(
     return pd.DataFrame(dict(zip(fitted.columns.names, drawn, strict=True))), fitted.classes[codes]
 
 
-def lots(
+def simulate_lots(
     posterior: Posterior, n_lots: int, size: int, covariates: Covariates, rng: np.random.Generator
 ) -> Iterator[Any]:
     """Draw rows from the posterior predictive in lots: one class and one draw of the parameters for each.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import logsumexp
 
-from bayesppl.analysis.new_rows import lots, stack_rows
+from bayesppl.analysis.new_rows import simulate_lots, stack_rows
 from bayesppl.conjugate import Dirichlet
 from bayesppl.conjugate.documents import nested_documents
 from bayesppl.data.arguments import generator, real, whole
@@ -123,7 +123,7 @@ def _simulated_densities(
         codes = rng.choice(len(weights), size=draws, p=weights)
         return np.stack([logsumexp(documents(code, totals, rng) + np.log(weights), axis=1) for code in codes])
     log_joint = posterior.log_joint_predictive()
-    simulated = lots(posterior, draws, size, covariates, rng)
+    simulated = simulate_lots(posterior, draws, size, covariates, rng)
     densities = [
         logsumexp(log_joint(stack_rows([_with_gaps(row, X) for row in rows])), axis=1)
         for rows in batched(simulated, max(1, _CELLS // (size * n_columns)))

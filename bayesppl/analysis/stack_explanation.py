@@ -23,7 +23,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from bayesppl.analysis.edges import belief_of
-from bayesppl.analysis.evidence_shares import Odds, SeenRows, Shares, lots
+from bayesppl.analysis.evidence_shares import Odds, SeenRows, Shares, group_rows
 from bayesppl.analysis.explanation import (
     belonging,
     cells_in_words,
@@ -105,7 +105,7 @@ def explain_stack(
             return stack.under(class_weights, np.concatenate(parts, axis=1))
 
     per_row = len(stack.classes) * max(len(views), draws or 1)
-    tasks = counted(list(lots(present, per_row, shares, orders, rng)), "explaining rows")
+    tasks = counted(list(group_rows(present, per_row, shares, orders, rng)), "explaining rows")
     cells = cells_in_words(list(columns.values()), list(columns), units)
     found = labelled_shares(tasks, odds, score, by_draws, cells, X, len(table), shares, "predictive", prob)
     return found.assign(_by_member(stack, table, odds, class_weights))

@@ -97,12 +97,12 @@ def stack(
     draws = _draw(likelihood, row_weights[scored], weights, concentration, rng)
     with np.errstate(divide="ignore"):
         combined, honest = largest.copy(), largest.copy()
-        combined[scored] += np.log(_averaged(likelihood, weights))
+        combined[scored] += np.log(_average(likelihood, weights))
         honest[scored] += _without_own_row(likelihood, draws)
     return Stacking(weights, draws, combined, honest)
 
 
-def _averaged(likelihood: Array, weights: Array) -> Array:
+def _average(likelihood: Array, weights: Array) -> Array:
     """Average the likelihoods of the models by their weights: (n_rows,).
 
     Without BLAS, whose threads wait for each other many times as long as this takes where the machine has other
@@ -122,7 +122,7 @@ def _mode(likelihood: Array, row_weights: Array, concentration: float) -> Array:
     def height(weights: Array) -> float:
         if (weights <= 0).any():
             return -np.inf
-        combined = _averaged(likelihood, weights)
+        combined = _average(likelihood, weights)
         return float(
             (row_weights * np.log(combined)).sum() + concentration * np.log(weights).sum() - total * weights.sum()
         )
@@ -130,7 +130,7 @@ def _mode(likelihood: Array, row_weights: Array, concentration: float) -> Array:
     weights = np.full(n_models, 1 / n_models)
     reached = height(weights)
     for _ in range(_MOST_STEPS):
-        scaled = likelihood / _averaged(likelihood, weights)
+        scaled = likelihood / _average(likelihood, weights)
         gradient = (scaled * row_weights).sum(1) + concentration / weights - total
         curvature = (scaled * row_weights) @ scaled.T + np.diag(concentration / weights**2)
         step = cho_solve(cho_factor(curvature), gradient)
@@ -153,7 +153,7 @@ def _draw(
     if n_models == 1:
         return np.ones((_DRAWS, 1))
     contrasts = helmert(n_models)
-    shares = likelihood * weights[:, None] / _averaged(likelihood, weights)
+    shares = likelihood * weights[:, None] / _average(likelihood, weights)
     total = row_weights.sum() + concentration * n_models
     curvature = (
         concentration * np.eye(n_models) + (shares * row_weights) @ shares.T - total * np.outer(weights, weights)
@@ -173,7 +173,7 @@ def _draw(
     if not is_weighted:
         return draws
     # a draw far out, where models hold a row impossible
-    target = np.array([(row_weights * logarithm(_averaged(likelihood, draw))).sum() for draw in draws])
+    target = np.array([(row_weights * logarithm(_average(likelihood, draw))).sum() for draw in draws])
     target += concentration * logs.sum(1)
     proposal = -(_DOF + n_models - 1) / 2 * np.log1p((standard**2).sum(1) / _DOF)
     importance = np.exp(target - proposal - (target - proposal).max())
@@ -185,5 +185,5 @@ def _without_own_row(likelihood: Array, draws: Array) -> Array:
     few = draws[: max(50, min(len(draws), _PROPOSAL_CELLS // max(1, likelihood.shape[1])))]
     reciprocal = np.zeros(likelihood.shape[1])
     for draw in few:
-        reciprocal += 1 / _averaged(likelihood, draw)
+        reciprocal += 1 / _average(likelihood, draw)
     return np.asarray(np.log(len(few) / reciprocal))

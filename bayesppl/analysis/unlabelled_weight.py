@@ -93,11 +93,11 @@ def weigh(
     weights = np.asarray(WEIGHTS if weight is None else (0.0, weight))
     groups = _groups(len(rows), _GROUPS if weight is None else _FEW_GROUPS)
     left_out = in_order(lambda choice: _left_out(model, known, rows, choice, groups), weights.tolist(), None)
-    scored = [_scored(rows, *joints, tempered=tempered) for joints in left_out]
+    scored = [_score(rows, *joints, tempered=tempered) for joints in left_out]
     if weight is None:
         scores = np.asarray([of_rows for _, of_rows in scored])
         best = _best(scores, rows.weights)
-        gained = _cross_fitted(scores, rows.weights, groups) if best else None
+        gained = _cross_fit(scores, rows.weights, groups) if best else None
         found = UnlabelledGain.of(weights, scored, rows.weights, best, gained)
         # a weight that one half chooses and the other half is worse with was chosen by chance
         return found if found.gain > 0 else UnlabelledGain.of(weights, scored, rows.weights, 0)
@@ -135,7 +135,7 @@ def judge(model: GenerativeModel, known: JointStatistics, rows: Rows, posterior:
         warnings.simplefilter("ignore", ConvergenceWarning)
         joints, _ = joints_of_draws(posterior, encoded(model.family, rows.table), rows.codes, rows.weights, 0)
     alone = _left_out(model, known, rows, 0.0, _groups(len(rows), _GROUPS))
-    scored = [_scored(rows, *alone), _scored(rows, joints.without, joints.class_weights)]
+    scored = [_score(rows, *alone), _score(rows, joints.without, joints.class_weights)]
     found = UnlabelledGain.of(np.asarray([0.0, 1.0]), scored, rows.weights, 1)
     if found.hurts:
         warn(
@@ -146,7 +146,7 @@ def judge(model: GenerativeModel, known: JointStatistics, rows: Rows, posterior:
     return found
 
 
-def _scored(
+def _score(
     rows: Rows, log_joint: Array, class_weights: Array, *, tempered: bool = True
 ) -> tuple[Calibration, Array]:
     """Learn the temperature from rows left out, or take one, and score these rows at it."""
@@ -176,7 +176,7 @@ def _best(log_scores: Array, row_weights: Array) -> int:
     return best if gain[best] > max(error[best], _CHANCE / row_weights.sum()) else 0
 
 
-def _cross_fitted(log_scores: Array, row_weights: Array, groups: Array) -> Array:
+def _cross_fit(log_scores: Array, row_weights: Array, groups: Array) -> Array:
     """Compute what every row gains by the weight that half of the groups, not its own, chooses: (n_rows,)."""
     gained, rng = np.zeros(len(row_weights)), np.random.default_rng(0)
     for _ in range(_SPLITS):

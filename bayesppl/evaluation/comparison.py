@@ -175,23 +175,24 @@ def _scores(
     import pandas as pd
     import xarray as xr
 
-    errors = {rule: scores.expected_calibration_error(values, codes) for rule, values in log_proba.items()}
+    averages = {rule: average_scores(values, codes) for rule, values in log_proba.items()}
     gaps = [scores.calibration_gaps(values, codes) for values in log_proba.values()]
     resampled = scores.bootstrap_calibration_errors(gaps, rng)
     resampled -= resampled[:, [list(log_proba).index(REFERENCE)]]
     spread = dict(zip(log_proba, resampled.std(0, ddof=1).tolist(), strict=True))
     table = {}
     for rule, values in log_proba.items():
-        found: dict[str, tuple[float, ...]] = {}
-        for score, per_row in ROW_SCORES.items():
-            rows = per_row(values, codes)
-            difference = scores.paired_difference(rows, per_row(log_proba[REFERENCE], codes))
-            found[score] = (float(rows.mean()), *difference)
-        found["ece"] = (errors[rule], errors[rule] - errors[REFERENCE], spread[rule])
+        differences = {
+            score: scores.paired_difference(per_row(values, codes), per_row(log_proba[REFERENCE], codes))
+            for score, per_row in ROW_SCORES.items()
+        }
+        differences["ece"] = averages[rule]["ece"] - averages[REFERENCE]["ece"], spread[rule]
         row = {
             f"{score}{suffix}": number
-            for score, numbers in found.items()
-            for suffix, number in zip(("", "_difference", "_difference_se"), numbers, strict=True)
+            for score, average in averages[rule].items()
+            for suffix, number in zip(
+                ("", "_difference", "_difference_se"), (average, *differences[score]), strict=True
+            )
         }
         table[rule] = {**row, "impossible_rows": float(impossible[rule])}
     by_rule = pd.DataFrame.from_dict(table, orient="index").reindex(list(RULES))

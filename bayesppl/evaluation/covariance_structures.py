@@ -80,9 +80,9 @@ def _common_axes(kinds: str, axes: Array, scatter: Array, count: Array) -> tuple
     """Find axes common to all classes and the variances along them, from axes to start with."""
     variances = _variances(kinds, _diagonals(axes, scatter), count)
     for _ in range(_MOST_STEPS):
-        axes, before = _turned(axes, scatter, 1 / variances), variances
+        axes, before = _turn(axes, scatter, 1 / variances), variances
         variances = _variances(kinds, _diagonals(axes, scatter), count)
-        if not _moved(variances, before):
+        if not _has_moved(variances, before):
             break
     return axes, variances
 
@@ -104,12 +104,12 @@ def _variances(kinds: str, squares: Array, count: Array) -> Array:
         shape = known / gmean(known, axis=-1, keepdims=True)
         sizes, before = (squares / shape).mean(1, keepdims=True), volumes
         volumes = sizes / count[:, None] if kinds[0] == "V" else np.full_like(sizes, sizes.sum() / count.sum())
-        if not _moved(volumes, before):
+        if not _has_moved(volumes, before):
             break
     return volumes * shape
 
 
-def _turned(axes: Array, scatter: Array, precisions: Array) -> Array:
+def _turn(axes: Array, scatter: Array, precisions: Array) -> Array:
     """Turn each pair of common axes to where the sum of tr(W_k D B_k Dᵀ) is least, B_k holding the precisions.
 
     Within a pair the sum is a constant plus c cos 2θ + s sin 2θ, so that the best angle is known (Flury & Gautschi
@@ -129,7 +129,7 @@ def _turned(axes: Array, scatter: Array, precisions: Array) -> Array:
     return axes
 
 
-def _moved(new: Array, old: Array) -> bool:
+def _has_moved(new: Array, old: Array) -> bool:
     return bool((np.abs(new - old) > _TOLERANCE * np.abs(old)).any())
 
 

@@ -117,7 +117,7 @@ def learning_curve(
                     found[score][i, RULES.index(rule), repeat] = value
     columns: dict[str, Any] = {name: (("size", "rule", "repeat"), values) for name, values in found.items()}
     for score, values in found.items():
-        mean, error = _paired(values, values[:, [RULES.index(REFERENCE)]])
+        mean, error = _average_differences(values, values[:, [RULES.index(REFERENCE)]])
         columns[f"{score}_difference"] = (("size", "rule"), mean)
         columns[f"{score}_difference_se"] = (("size", "rule"), error)
     columns["undefined"] = (("size", "rule"), np.isnan(found["accuracy"]).mean(2))
@@ -130,7 +130,7 @@ def each_class_first(rows: Array, codes: Array) -> Array:
     return np.concatenate([rows[first], np.delete(rows, first)])
 
 
-def _paired(values: Array, reference: Array) -> tuple[Array, Array]:
+def _average_differences(values: Array, reference: Array) -> tuple[Array, Array]:
     """Average differences over the repeats that have both, with a standard error (nan where there is none)."""
     import pandas as pd
 

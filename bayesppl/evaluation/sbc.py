@@ -101,7 +101,7 @@ def simulation_based_calibration(
                 # of hundreds of short runs some look unconverged by chance; their ranks are the test
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 sampled = inference.sample(model, prior, statistics, Encoded(rows, labels))
-            draws = _thinned(sampled.samples, n_ranks - 1)
+            draws = _thin(sampled.samples, n_ranks - 1)
         for name in ranks:
             below, equal = draws[name] < truth[name], draws[name] == truth[name]
             ranks[name].append(below.sum(0) + ties.integers(0, equal.sum(0) + 1))
@@ -124,7 +124,7 @@ def _uniformity(ranks: Array, n_ranks: int) -> Array:
     return np.stack(chisquare(counts, axis=0))
 
 
-def _thinned(samples: Theta, size: int) -> Theta:
+def _thin(samples: Theta, size: int) -> Theta:
     """Pick evenly spaced draws of all chains."""
     flat = join_chains(samples)
     n_draws = len(flat[CLASS_WEIGHTS])

@@ -83,9 +83,9 @@ def compare_models(
     """
     import xarray as xr
 
-    named = _named(models)
-    weights = np.ones(len(named)) if prior is None else _weights(prior, list(named))
-    fitted = _fitted(named, X, y, sample_weight)
+    named = _name(models)
+    weights = np.ones(len(named)) if prior is None else _prior_weights(prior, list(named))
+    fitted = _fit(named, X, y, sample_weight)
     _require_same_columns(fitted)
 
     evidence = np.asarray([float(_call(name, clf.log_evidence)["total"]) for name, clf in fitted.items()])
@@ -126,7 +126,7 @@ def _call[T](name: str, method: Callable[[], T]) -> T:
         raise type(error)(f"model {name!r}: {error}") from None
 
 
-def _weights(prior: Any, names: Sequence[str]) -> Array:
+def _prior_weights(prior: Any, names: Sequence[str]) -> Array:
     """Return prior weights of the models, in their order."""
     given = by_name(prior)
     if isinstance(given, Mapping):
@@ -141,7 +141,7 @@ def _weights(prior: Any, names: Sequence[str]) -> Array:
     return weights
 
 
-def _named(models: Sequence[BayesClassifier] | Mapping[str, BayesClassifier]) -> Mapping[str, BayesClassifier]:
+def _name(models: Sequence[BayesClassifier] | Mapping[str, BayesClassifier]) -> Mapping[str, BayesClassifier]:
     """Name the models; those without a name by what they print."""
     if not models:
         raise ValueError("models is empty; give at least one model")
@@ -153,9 +153,7 @@ def _named(models: Sequence[BayesClassifier] | Mapping[str, BayesClassifier]) ->
     return dict(zip(names, models, strict=True))
 
 
-def _fitted(
-    named: Mapping[str, BayesClassifier], X: Any, y: Any, sample_weight: Any
-) -> dict[str, BayesClassifier]:
+def _fit(named: Mapping[str, BayesClassifier], X: Any, y: Any, sample_weight: Any) -> dict[str, BayesClassifier]:
     """Fit clones of the models to the same rows."""
     fitted = {name: clone(clf).fit(X, y, sample_weight) for name, clf in named.items()}
     (first, reference), *others = fitted.items()
@@ -229,7 +227,7 @@ def credal_proba(
     """
     import xarray as xr
 
-    fitted = list(_fitted(_named(models), X, y, sample_weight).values())
+    fitted = list(_fit(_name(models), X, y, sample_weight).values())
     probabilities = np.stack([clf.predict_proba(X_new) for clf in fitted])
     dominates = (probabilities[..., :, None] > probabilities[..., None, :]).all(0)  # (row, winner, loser)
     credal = ~dominates.any(1)

@@ -52,7 +52,7 @@ def test_the_gain_of_a_choice_has_no_bias_where_choices_gain_nothing():
     by_halves, naive = [], []
     for _ in range(200):
         scores = np.vstack([np.zeros(24), rng.normal(size=(4, 24))])
-        by_halves.append(unlabelled_weight._cross_fitted(scores, weights, groups).mean())
+        by_halves.append(unlabelled_weight._cross_fit(scores, weights, groups).mean())
         naive.append(scores[unlabelled_weight._best(scores, weights)].mean())
     errors = [np.std(found) / np.sqrt(200) for found in (by_halves, naive)]
     assert abs(np.mean(by_halves)) < 4 * errors[0]

@@ -76,7 +76,7 @@ def make_case(family: Family, X: Any, y: Any, seed: int = 0, n_rows: int = 40) -
     rng = np.random.default_rng(seed)
     completed = draw_gaps(bound, None, shown, codes, rng)
     statistics = closed_forms.sufficient_statistics(bound, completed, one_hot(codes, len(classes)))
-    prior = _held(bound.resolve_prior(statistics))
+    prior = _as_declared(bound.resolve_prior(statistics))
     theta = select_draws(Case(bound, prior, shown, completed, codes, len(classes), rng).draw(1), 0)
     # every class has rows, in uneven numbers and no particular order
     codes = rng.permutation(np.r_[np.arange(len(classes)).repeat(8), rng.integers(len(classes), size=n_rows)])
@@ -85,10 +85,10 @@ def make_case(family: Family, X: Any, y: Any, seed: int = 0, n_rows: int = 40) -
     return Case(bound, prior, X, draw_gaps(bound, theta, X, codes, rng), codes, len(classes), rng)
 
 
-def _held(prior: Any) -> Any:
+def _as_declared(prior: Any) -> Any:
     """Return the prior as one that was declared: other rows are no part of it."""
     if isinstance(prior, Joint):
-        return replace(prior, parts={name: _held(part) for name, part in prior.parts.items()})
+        return replace(prior, parts={name: _as_declared(part) for name, part in prior.parts.items()})
     return replace_unchecked(prior, hierarchy=None)
 
 
