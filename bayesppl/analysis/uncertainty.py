@@ -133,7 +133,7 @@ def probability_draws[T](
     finish: Callable[[Array], T],
     class_weights: ClassWeights | None = None,
 ) -> Iterator[T]:
-    """Apply ``finish`` to class probabilities under draws, (n_draws, n_block, n_classes), block of rows by block.
+    """Apply ``finish`` to class probabilities under draws, (n_draws, n_block, n_classes), in blocks of rows.
 
     Of a model they are p(y = k | x, θ) under posterior draws of θ. Blocks are shared among the threads of the
     context; see :func:`bayesppl.kernels.ranges.in_order`.
