@@ -186,9 +186,10 @@ def _(family: CorrelatedNormals, theta: Theta | None, X: Array, shares: Array) -
     return expected_moments(family, theta, X, shares, shares)
 
 
-@have_gaps.register(MultivariateT)
-def _(family: MultivariateT, X: Array) -> Array:
-    return np.ones(len(X), dtype=bool)
+@have_gaps.register(MultivariateT | Mixture)
+def _(family: MultivariateT | Mixture, X: Any) -> Array:
+    """Find all rows: nobody knows the weight of a row, or its component."""
+    return np.ones(X.shape[0], dtype=bool)
 
 
 @draw_gaps.register(MultivariateT)
@@ -234,11 +235,6 @@ def _(
 def _(family: ConditionalGaussian, theta: Theta | None, X: BlockRows, shares: Array) -> JointStatistics:
     found: JointStatistics = expected_statistics(family.inner, theta, family.with_predictors(X), shares)
     return found
-
-
-@have_gaps.register(Mixture)
-def _(family: Mixture, X: Any) -> Array:
-    return np.ones(X.shape[0], dtype=bool)
 
 
 @draw_gaps.register(Mixture)
