@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,7 +10,6 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from bayesppl.conjugate import Conjugate
-from bayesppl.families import Family
 from bayesppl.inference.pymc.graphs import leaves_above, nodes_above, value_of
 from bayesppl.inference.pymc.reading import prior_density
 from bayesppl.inference.pymc.reading.collapsing import Collapsed
@@ -18,6 +17,7 @@ from bayesppl.inference.pymc.reading.compressed import CompressedRows
 from bayesppl.inference.pymc.reading.label import Label
 from bayesppl.inference.pymc.reading.observed import Observed
 from bayesppl.inference.pymc.reading.points import Coordinates
+from bayesppl.inference.pymc.reading.proposal import Proposal
 
 
 def independent_parts(model: Any, label: Label) -> list[list[Any]]:
@@ -75,15 +75,15 @@ class Solved:
 
     Attributes
     ----------
-    family : callable or None
-        Makes the family, with its prior, of the names of its columns; None for the class weights.
+    proposal : Proposal or None
+        The family; None for the class weights.
     belief : Conjugate
         The prior.
     density : PriorDensity or None
         The prior in coordinates; None where nothing is learned.
     """
 
-    family: Callable[[Sequence[Hashable]], Family] | None
+    proposal: Proposal | None
     belief: Conjugate
     density: prior_density.PriorDensity | None
 

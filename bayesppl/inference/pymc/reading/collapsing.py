@@ -12,7 +12,7 @@ linear in the statistics of :mod:`.naturals` at every :math:`\eta`. The user's o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,14 +27,11 @@ from bayesppl.conjugate.shared_cells import SharedCells
 from bayesppl.inference.pymc.graphs import substitute, without_products
 from bayesppl.inference.pymc.reading import proof
 from bayesppl.inference.pymc.reading.matches import independent
-from bayesppl.inference.pymc.reading.naturals import Event
+from bayesppl.inference.pymc.reading.naturals import Event, Natural
 from bayesppl.inference.pymc.reading.points import Coordinates
-from bayesppl.inference.pymc.reading.prior_density import PriorDensity, link
+from bayesppl.inference.pymc.reading.prior_density import PriorDensity, linear_solver, link
 from bayesppl.inference.pymc.reading.proposal import Proposal
 from bayesppl.kernels.arrays import Array, Theta
-
-#: The prior of parameters, as graphs of coordinates, proved conjugate, or the reason why it is not.
-Prove = Callable[[Coordinates, Mapping[str, Any]], tuple[Conjugate, PriorDensity] | str]
 
 #: Values of the other variables at which the prior of the parameters is proved conjugate.
 GIVEN = 3
@@ -105,7 +102,7 @@ class Collapsed:
 
 
 def collapse(
-    coordinates: Coordinates, proposal: Proposal, graphs: Mapping[str, Any], prove: Prove, rng: np.random.Generator
+    coordinates: Coordinates, proposal: Proposal, graphs: Mapping[str, Any], rng: np.random.Generator
 ) -> Collapsed | None:
     """Prove that a part is conjugate given some of its variables; return None where that fails.
 
@@ -122,7 +119,7 @@ def collapse(
     places = tuple(place for place in coordinates.moving if place not in local)
     if not local or not places or any(coordinates.values[place] in above_known for place in local):
         return None
-    proved = _given_others(coordinates, graphs, local, prove, rng)
+    proved = _given_others(coordinates, proposal.natural, graphs, local, rng)
     return None if proved is None else _solved(proposal, *proved, places, known, rng)
 
 
@@ -147,15 +144,16 @@ def _local(coordinates: Coordinates, graphs: Mapping[str, Any], events: Mapping[
 
 def _given_others(
     coordinates: Coordinates,
+    natural: Natural,
     graphs: Mapping[str, Any],
     local: Sequence[int],
-    prove: Prove,
     rng: np.random.Generator,
 ) -> tuple[Conjugate, PriorDensity] | None:
     """Return the prior given the other variables, at one point of these; None if it is not conjugate at some."""
     proved: list[tuple[Conjugate, PriorDensity]] = []
     for _ in range(GIVEN):
-        found = prove(coordinates.given(local, coordinates.draw(1, rng)), graphs)
+        given = coordinates.given(local, coordinates.draw(1, rng))
+        found = proof.prove_prior(natural, graphs, given, rng)
         if isinstance(found, str) or found[1].matches is None:
             return None
         proved.append(found)
@@ -185,11 +183,12 @@ def _solved(
         (pt.broadcast_to(term, shape) if term.ndim < len(shape) else pt.specify_shape(term, shape), shape)
         for term, shape in zip(_at_points(density.terms, fixed), shapes, strict=True)
     ]
-    total = density.by_factor(natural, over, pt.concatenate)
+    total = density.by_factor(over, pt.concatenate)
     if total is None:
         return None
     rest = pt.add(*(coordinates.log_prior(jacobian=True)[place].sum() for place in places), pt.zeros(()))
-    solution = _linear(natural.statistics(theta), total)
+    solver = pt.constant(linear_solver(natural.statistics(theta))[1])
+    solution = (solver * total.transpose(*range(1, total.ndim), 0)[..., None, :]).sum(-1)
     coefficients, constant = solution[..., :-1], rest + solution[..., -1].sum()
     found = Collapsed(proposal, density, places, coefficients, constant, belief, known)
     unknown = set(ancestors([coefficients, constant])) & set(fixed)
@@ -243,18 +242,6 @@ _REWRITES = ("ShapeOpt", "canonicalize")
 def _at_points(graphs: Sequence[Any], fixed: dict[Any, Any]) -> Any:
     """Take graphs at points of some variables, whose axis leads."""
     return vectorize_graph(rewrite_graph(clone_replace(list(graphs)), include=_REWRITES), fixed)
-
-
-def _linear(statistics: Array, totals: Any) -> Any:
-    """Solve for the coefficients of statistics, (n_points, *factors, n), and a constant behind them.
-
-    They are graphs, as are the totals, (n_points, *factors).
-    """
-    design = np.moveaxis(np.concatenate([statistics, np.ones((*statistics.shape[:-1], 1))], axis=-1), 0, -2)
-    scale = np.abs(design).max(-2, keepdims=True)
-    solver = np.linalg.pinv(design / scale) / np.swapaxes(scale, -1, -2)  # (*factors, n + 1, n_points)
-    last = totals.transpose(*range(1, totals.ndim), 0)
-    return (pt.constant(solver) * last[..., None, :]).sum(-1)
 
 
 def _is_proved(found: Collapsed, terms: Sequence[Any], rng: np.random.Generator) -> bool:

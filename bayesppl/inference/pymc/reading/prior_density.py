@@ -48,6 +48,9 @@ class PriorDensity:
 
     Attributes
     ----------
+    coordinates : Coordinates
+    natural : Natural
+        What conjugate priors of these parameters are like.
     theta : mapping of str to graph
         Parameters of the family, of the unconstrained variables.
     terms : sequence of graphs
@@ -56,16 +59,14 @@ class PriorDensity:
         Where parameters stand for variables one to one.
     n_prior : int
         Number of terms of the prior.
-    cells : (n_classes, n_features) of int, optional
-        As of :class:`~bayesppl.inference.pymc.reading.naturals.Natural`.
     """
 
     coordinates: Coordinates
+    natural: Natural
     theta: Mapping[str, Any]
     terms: Sequence[Any]
     matches: Sequence[Match] | None
     n_prior: int
-    cells: Array | None
 
     def parameters(self, points: Sequence[Array]) -> Theta:
         """Evaluate the parameters at points."""
@@ -78,7 +79,7 @@ class PriorDensity:
         n = len(self.theta)
         return dict(zip(self.theta, values[:n], strict=True)), values[n:]
 
-    def by_factor(self, natural: Natural, terms: Sequence[Any], concatenate: Callable[..., Any]) -> Any | None:
+    def by_factor(self, terms: Sequence[Any], concatenate: Callable[..., Any]) -> Any | None:
         """Sum the terms of each factor, arrays or graphs; None where they are no terms of single factors.
 
         Parameters
@@ -91,7 +92,7 @@ class PriorDensity:
         of_variables: dict[int, Array] = {}
         of_volumes = []
         for found in self.matches or ():
-            factors = natural.factor_of_entries(len(found.order))[found.order]
+            factors = self.natural.factor_of_entries(len(found.order))[found.order]
             of_variables |= dict(zip(found.places, found.split(factors[None]), strict=True))
             of_volumes += [factors[None]] if found.relation != "same" else []
         in_order = [of_variables[place] for place in sorted(of_variables)]
@@ -110,7 +111,7 @@ class PriorDensity:
         if np.ptp(np.bincount(factors)):
             return None
         joined = concatenate(flat, axis=1)[:, np.argsort(factors, kind="stable")]
-        return joined.reshape((n_draws, *natural.factors, -1)).sum(-1)
+        return joined.reshape((n_draws, *self.natural.factors, -1)).sum(-1)
 
     def variables_at(self, theta: Theta, start: Sequence[Array]) -> Theta | None:
         """Find the free variables at draws of a family's parameters; return None where there are none.
@@ -123,8 +124,8 @@ class PriorDensity:
         """
         if self.matches is None:
             return None
-        if self.cells is not None:
-            first = np.unique(self.cells, return_index=True)[1]
+        if self.natural.cells is not None:
+            first = np.unique(self.natural.cells, return_index=True)[1]
             theta = {name: values.reshape(len(values), -1)[:, first] for name, values in theta.items()}
         coordinates = self.coordinates
         n_draws = len(next(iter(theta.values())))
@@ -191,7 +192,7 @@ def as_density(
         volumes = [volume]
     else:
         volumes = log_volumes(coordinates, theta, [m for m in found if m.relation != "same"])
-    return PriorDensity(coordinates, theta, [*terms, *volumes], found, len(terms), natural.cells)
+    return PriorDensity(coordinates, natural, theta, [*terms, *volumes], found, len(terms))
 
 
 def _of_pieces(coordinates: Coordinates, theta: Mapping[str, Any]) -> str | None:
@@ -215,52 +216,58 @@ def _of_pieces(coordinates: Coordinates, theta: Mapping[str, Any]) -> str | None
     return None
 
 
-def propose(density: PriorDensity, natural: Natural, rng: np.random.Generator) -> Conjugate | str:
+def propose(density: PriorDensity, rng: np.random.Generator) -> Conjugate | str:
     """Return the belief whose density this could be, or the reason why there is none."""
+    natural = density.natural
     width = natural.statistics(density.parameters(density.coordinates.draw(1, rng))).shape[-1]
     n_factors = int(np.prod(natural.factors))
     if density.matches is not None:
-        found = _solve(density, natural, 2 * width + 8, rng, together=False)
+        found = _solve(density, 2 * width + 8, rng, together=False)
         if not isinstance(found, str) or n_factors * width > LARGEST:
             return found
     if n_factors * width > LARGEST:
         return "its prior has too many parameters to be solved for together"
-    return _solve(density, natural, n_factors * width + 20, rng, together=True)
+    return _solve(density, n_factors * width + 20, rng, together=True)
 
 
-def _solve(
-    density: PriorDensity, natural: Natural, n_points: int, rng: np.random.Generator, *, together: bool
-) -> Conjugate | str:
+def _solve(density: PriorDensity, n_points: int, rng: np.random.Generator, *, together: bool) -> Conjugate | str:
     """Find the belief by least squares, all its factors together or each by itself."""
     theta, terms = density.evaluate(density.coordinates.draw(n_points, rng))
-    statistics = natural.statistics(theta)
+    natural, statistics = density.natural, density.natural.statistics(theta)
     if together:
         target = np.sum([term.reshape(n_points, -1).sum(1) for term in terms], axis=0)[:, None]
     else:
-        total = density.by_factor(natural, [(term, term.shape) for term in terms], np.concatenate)
+        total = density.by_factor([(term, term.shape) for term in terms], np.concatenate)
         if total is None:
             return "the prior ties its parameters together"
         target = total.reshape(n_points, -1)
-    columns = statistics.reshape(n_points, target.shape[1], -1)
-    solved = [_least_squares(columns[:, j], target[:, j]) for j in range(target.shape[1])]
-    if any(coefficients is None for coefficients in solved):
+    if not np.isfinite(target).all():
+        return "the prior is not conjugate to the likelihood"
+    design, solver = linear_solver(statistics.reshape(n_points, target.shape[1], -1))
+    values = target.T[..., None]
+    coefficients = solver @ values
+    unexplained = np.abs(design @ coefficients - values).max(1)
+    if (unexplained > UNEXPLAINED * np.maximum(1.0, np.abs(values).max(1))).any():
         return "the prior is not conjugate to the likelihood"
     try:
         # a flat prior has no centre, and is refused as improper
         with np.errstate(divide="ignore", invalid="ignore"):
-            return natural.prior(np.reshape(np.asarray(solved), statistics.shape[1:]))
+            return natural.prior(coefficients[:, :-1].reshape(statistics.shape[1:]))
     except ValueError as error:
         return f"the prior is not a proper {natural.words}: {error}"
 
 
-def _least_squares(columns: Array, target: Array) -> Array | None:
-    """Solve for the coefficients of columns and a constant, and return the former; None if they do not fit."""
-    if not np.isfinite(target).all():
-        return None
-    design = np.column_stack([columns, np.ones(len(target))])
-    scale = np.abs(design).max(0)
-    found = np.linalg.lstsq(design / scale, target, rcond=None)[0]
-    residual = np.abs(design / scale @ found - target).max()
-    if residual > UNEXPLAINED * max(1.0, np.abs(target).max()):
-        return None
-    return np.asarray((found / scale)[:-1])
+def linear_solver(statistics: Array) -> tuple[Array, Array]:
+    """Return columns of statistics, (n_points, *factors, n), and what solves for their coefficients.
+
+    Returns
+    -------
+    columns : (*factors, n_points, n + 1)
+        The last is constant.
+    solver : (*factors, n + 1, n_points)
+        Times values at the points: the coefficients by least squares.
+    """
+    columns = np.concatenate([statistics, np.ones((*statistics.shape[:-1], 1))], axis=-1)
+    design = np.moveaxis(columns, 0, -2)
+    scale = np.abs(design).max(-2, keepdims=True)
+    return design, np.linalg.pinv(design / scale) / np.swapaxes(scale, -1, -2)

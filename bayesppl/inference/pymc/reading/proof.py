@@ -22,10 +22,10 @@ from pytensor.tensor.random.basic import DirichletRV
 from bayesppl.conjugate import Beta, Conjugate
 from bayesppl.data.table import Table
 from bayesppl.families import Family
+from bayesppl.inference.pymc.reading import prior_density
 from bayesppl.inference.pymc.reading.naturals import Event, Natural
 from bayesppl.inference.pymc.reading.observed import Observed, same_values
 from bayesppl.inference.pymc.reading.points import Coordinates
-from bayesppl.inference.pymc.reading.prior_density import PriorDensity
 from bayesppl.kernels.arrays import Array, Theta
 
 #: Relative difference up to which two log densities are the same.
@@ -46,11 +46,23 @@ STRETCHES, LEAST_SQUARES = (1e1, 1e2, 1e3, 1e4, 1e5, 1e6), 1e-14
 CONDITION = 1e6
 
 
-def prior_differs(
-    density: PriorDensity, natural: Natural, belief: Conjugate, rng: np.random.Generator
-) -> str | None:
+def prove_prior(
+    natural: Natural, theta: Mapping[str, Any], coordinates: Coordinates, rng: np.random.Generator
+) -> tuple[Conjugate, prior_density.PriorDensity] | str:
+    """Find the belief that is the prior and prove it, or return the reason why there is none."""
+    density = prior_density.as_density(coordinates, natural, theta, rng)
+    if isinstance(density, str):
+        return density
+    belief = prior_density.propose(density, rng)
+    if isinstance(belief, str):
+        return belief
+    wrong = prior_differs(density, belief, rng)
+    return wrong if wrong is not None else (belief, density)
+
+
+def prior_differs(density: prior_density.PriorDensity, belief: Conjugate, rng: np.random.Generator) -> str | None:
     """Say why a prior is not this belief; return None where they differ by a constant."""
-    coordinates, constant = density.coordinates, None
+    coordinates, natural, constant = density.coordinates, density.natural, None
     for spread, stretch, tolerance in _distances(coordinates):
         for theta, theirs in _evaluated(density, coordinates.draw(POINTS, rng, spread, stretch), volumes=True):
             ours = _log_prob(belief, natural, theta)
@@ -62,7 +74,7 @@ def prior_differs(
             gap = np.abs(theirs - ours - constant)[compared]
             if not (gap <= tolerance * np.maximum(1.0, np.abs(ours[compared]))).all():
                 return f"its prior density differs from that of {type(belief).__name__}"
-    return falls_short(density, natural, belief, rng)
+    return falls_short(density, belief, rng)
 
 
 def _distances(coordinates: Coordinates) -> Iterator[tuple[float, float, float]]:
@@ -126,40 +138,11 @@ def likelihood_differs(
 ROWS = 24
 
 
-def rows_like(observed: Array, support: str, rng: np.random.Generator, bounds: Array | None = None) -> Array:
-    """Draw rows from the support of a distribution, in the shape and type of those observed: (ROWS, ...).
-
-    Parameters
-    ----------
-    support : {"real", "positive", "count", "binary", "level", "shares"}
-    bounds : array, optional
-        Largest counts, or numbers of levels.
-    """
-    taken = observed[rng.integers(0, len(observed), ROWS)]
-    shape, dtype = taken.shape, taken.dtype
-    if support == "real":
-        scale = float(np.std(observed)) or 1.0
-        return (taken + scale * rng.normal(size=shape)).astype(dtype)
-    if support == "positive":
-        return (taken * np.exp(rng.normal(size=shape))).astype(dtype)
-    if support == "count":
-        counts = taken + rng.integers(0, 4, shape)
-        if bounds is None:
-            return counts.astype(dtype)
-        limits = np.broadcast_to(bounds.reshape(-1, 1) if len(bounds) == ROWS else bounds, (ROWS, counts[0].size))
-        return np.minimum(counts, limits.reshape(shape)).astype(dtype)
-    if support == "shares":
-        return np.asarray(rng.permuted(taken, axis=-1))
-    n_levels = np.asarray(2 if bounds is None else np.broadcast_to(bounds, (taken[0].size,)).reshape(shape[1:]))
-    return rng.integers(0, n_levels, shape).astype(dtype)
-
-
 def given_like(held: Array, rng: np.random.Generator) -> Array:
-    """Draw what is given with rows, such as exposures: (ROWS, ...)."""
-    taken = held[rng.integers(0, len(held), ROWS)]
-    if taken.dtype.kind == "f":
-        return np.asarray(taken * np.exp(rng.normal(size=taken.shape)))
-    return np.asarray(taken + rng.integers(0, 3, taken.shape, dtype=taken.dtype))
+    """Change what is given with rows of the fit, such as exposures; whole numbers never become smaller."""
+    if held.dtype.kind == "f":
+        return np.asarray(held * np.exp(rng.normal(size=held.shape)))
+    return np.asarray(held + rng.integers(0, 3, held.shape, dtype=held.dtype))
 
 
 #: How far coordinates are followed: where a transform stretches them, and where they are the variable itself.
@@ -190,11 +173,9 @@ _OF_MATRICES = (transforms.LogTransform,)
 _WHOLE = (transforms.SimplexTransform, CholeskyCovTransform)
 
 
-def falls_short(
-    density: PriorDensity, natural: Natural, belief: Conjugate, rng: np.random.Generator
-) -> str | None:
+def falls_short(density: prior_density.PriorDensity, belief: Conjugate, rng: np.random.Generator) -> str | None:
     """Say what a prior does not cover; return None where it covers all that ``belief`` does."""
-    coordinates = density.coordinates
+    coordinates, natural = density.coordinates, density.natural
     entrywise: tuple[type, ...] = _OF_MATRICES if "matrix" in natural.events.values() else _ENTRYWISE
     if set(natural.events) == {"mean"}:  # a half line may be added to another mean
         entrywise = ()
@@ -225,7 +206,7 @@ def falls_short(
     return None
 
 
-def _is_of_wisharts(density: PriorDensity, name: str) -> bool:
+def _is_of_wisharts(density: prior_density.PriorDensity, name: str) -> bool:
     """Whether matrices are those of Wishart variables, or their inverses."""
     free = density.coordinates.free
     return any(
@@ -236,7 +217,7 @@ def _is_of_wisharts(density: PriorDensity, name: str) -> bool:
     )
 
 
-def _is_of_dirichlets(density: PriorDensity, name: str, rng: np.random.Generator) -> bool:
+def _is_of_dirichlets(density: prior_density.PriorDensity, name: str, rng: np.random.Generator) -> bool:
     """Whether the cells of simplices are those of Dirichlet variables, in any order."""
     coordinates = density.coordinates
     points = coordinates.draw(2, rng)
@@ -252,7 +233,7 @@ def _is_of_dirichlets(density: PriorDensity, name: str, rng: np.random.Generator
 
 
 def _evaluated(
-    density: PriorDensity, points: Sequence[Array], *, volumes: bool = False
+    density: prior_density.PriorDensity, points: Sequence[Array], *, volumes: bool = False
 ) -> Iterator[tuple[Theta, Array]]:
     """Evaluate parameters and the log density at points; without those too far out for matrices."""
     try:
@@ -349,7 +330,7 @@ def _far(name: str, usual: Array, every: Array) -> tuple[Array, Array]:
         return values - own.max(0) > LOGS, own.min(0) - values > LOGS
 
 
-def _are_ordered(density: PriorDensity, name: str, usual: Array, rng: np.random.Generator) -> bool:
+def _are_ordered(density: prior_density.PriorDensity, name: str, usual: Array, rng: np.random.Generator) -> bool:
     """Whether some entry of a parameter never gets far up where another gets far down, or far where it does."""
     coordinates = density.coordinates
     points = coordinates.draw(CORNERS, rng)

@@ -27,10 +27,6 @@ class Proposal:
         Parameters of the family, of the inputs for the free variables.
     family : callable
         Of a prior and the names of the columns.
-    support : {"real", "positive", "count", "binary", "level", "shares"}
-        What rows to try densities at.
-    levels : sequence of int
-        Numbers of levels of the columns, where they hold levels.
     known : mapping of str to graph
         Further parameters of the rows, of the inputs, given which those of ``theta`` are looked at.
     rows : callable, optional
@@ -41,8 +37,6 @@ class Proposal:
     natural: Natural
     theta: Mapping[str, Any]
     family: Callable[[Any, Sequence[Hashable]], Family]
-    support: str
-    levels: Sequence[int] = ()
     known: Mapping[str, Any] = field(default_factory=dict)
     rows: Callable[[Sequence[Hashable]], Family] | None = None
 

@@ -42,7 +42,6 @@ from bayesppl.inference.pymc.reading.proposal import At, Build, Proposal, column
 def _cells(
     family_of: type[Any],
     place: int,
-    support: str,
     *,
     is_scale: bool = False,
     known: str = "",
@@ -81,12 +80,12 @@ def _cells(
             return made
 
         natural = ProbabilitiesOrRates(at(graph).shape[1:], pair=family_of.pair, cells=cells)
-        return [Proposal(natural, {natural.pair.parameter: graph}, family, support)]
+        return [Proposal(natural, {natural.pair.parameter: graph}, family)]
 
     return build
 
 
-def _gaussian(make: Callable[[Any, Any], Family], of_means: Callable[[Any], Family], support: str) -> Build:
+def _gaussian(make: Callable[[Any, Any], Family], of_means: Callable[[Any], Family]) -> Build:
     """Propose normals of single cells, or a family that is normal after a transformation.
 
     Parameters
@@ -105,7 +104,6 @@ def _gaussian(make: Callable[[Any, Any], Family], of_means: Callable[[Any], Fami
             Means(entries, variance=values[0], cells=cells),
             {"mean": mean},
             lambda prior, _: of_means(prior),
-            support,
         )
         if same_values(values, np.broadcast_to(values[:1], values.shape), 1e-15):
             return [means]
@@ -122,7 +120,7 @@ def _gaussian(make: Callable[[Any, Any], Family], of_means: Callable[[Any], Fami
             structure, shared, own = "spherical", (-1,), variance[:, 0]
         natural = MeansAndVariances(entries, shared, cells=cells)
         theta = {"mean": mean, "variance": own}
-        return [Proposal(natural, theta, lambda prior, _: make(structure, prior), support), given_variances]
+        return [Proposal(natural, theta, lambda prior, _: make(structure, prior)), given_variances]
 
     return build
 
@@ -143,7 +141,6 @@ def _multivariate(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -
         MeansOfVectors((n_classes, d), (-1,), covariance=values[0]),
         {"mean": mean},
         lambda prior, _: KnownCovariances(prior),
-        "real",
     )
     if same_values(values, np.broadcast_to(values[:1], values.shape), 1e-15):
         return [means]
@@ -153,7 +150,7 @@ def _multivariate(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -
     natural = MeansAndCovariances((n_classes, d), (-2, -1) if tied else (-1,))
     structure: Literal["tied", "full"] = "tied" if tied else "full"
     theta = {"mean": mean, "covariance": own}
-    found = Proposal(natural, theta, lambda prior, _: Gaussian(structure, prior), "real")
+    found = Proposal(natural, theta, lambda prior, _: Gaussian(structure, prior))
     return [found, of_means] if d <= _FEW else [found]
 
 
@@ -169,7 +166,7 @@ def _categorical(parameters: Sequence[Any], at: At, given: Mapping[str, str]) ->
     def family(prior: Any, columns: Sequence[Hashable]) -> Family:
         return Categorical(prior, levels={name: list(range(n)) for name, n in zip(columns, levels, strict=True)})
 
-    return [Proposal(natural, {"probability": probability}, family, "level", levels)]
+    return [Proposal(natural, {"probability": probability}, family)]
 
 
 def _multinomial(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> list[Proposal] | str:
@@ -177,7 +174,7 @@ def _multinomial(parameters: Sequence[Any], at: At, given: Mapping[str, str]) ->
     if p.ndim != 2:
         return "its vectors are arranged in more than one dimension"
     natural = Simplices(at(p).shape[1:2])
-    return [Proposal(natural, {"probability": p}, lambda prior, _: Multinomial(prior), "shares")]
+    return [Proposal(natural, {"probability": p}, lambda prior, _: Multinomial(prior))]
 
 
 def _log_normal_means(prior: Any) -> Family:
@@ -186,22 +183,21 @@ def _log_normal_means(prior: Any) -> Family:
 
 _LEARNED = "is learned, or differs between classes"
 ENTRYWISE: Mapping[type, Build] = {
-    basic.NormalRV: _gaussian(Gaussian, KnownVariances, "real"),
-    basic.LogNormalRV: _gaussian(LogNormal, _log_normal_means, "positive"),
-    basic.BernoulliRV: _cells(Bernoulli, 0, "binary"),
+    basic.NormalRV: _gaussian(Gaussian, KnownVariances),
+    basic.LogNormalRV: _gaussian(LogNormal, _log_normal_means),
+    basic.BernoulliRV: _cells(Bernoulli, 0),
     basic.BinomialRV: _cells(
         Binomial,
         1,
-        "count",
         known="trials",
         number=int,
         refusal="its numbers of trials differ between classes",
     ),
-    basic.NegBinomialRV: _cells(NegativeBinomial, 1, "count", known="size", refusal=f"its size {_LEARNED}"),
-    basic.GeometricRV: _cells(Geometric, 0, "count"),
-    basic.PoissonRV: _cells(Poisson, 0, "count"),
-    basic.ExponentialRV: _cells(GammaRate, 0, "positive", is_scale=True, shape=1.0),
-    basic.GammaRV: _cells(GammaRate, 1, "positive", is_scale=True, known="shape", refusal=f"its shape {_LEARNED}"),
+    basic.NegBinomialRV: _cells(NegativeBinomial, 1, known="size", refusal=f"its size {_LEARNED}"),
+    basic.GeometricRV: _cells(Geometric, 0),
+    basic.PoissonRV: _cells(Poisson, 0),
+    basic.ExponentialRV: _cells(GammaRate, 0, is_scale=True, shape=1.0),
+    basic.GammaRV: _cells(GammaRate, 1, is_scale=True, known="shape", refusal=f"its shape {_LEARNED}"),
     basic.CategoricalRV: _categorical,
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,21 +14,21 @@ from pytensor.xtensor.type import XTensorType
 
 from bayesppl.conjugate import Conjugate, Fixed
 from bayesppl.data.read_table import as_table
-from bayesppl.families import Family
+from bayesppl.data.table import Table
 from bayesppl.inference.pymc.graphs import evaluate, nodes_above, substitute
-from bayesppl.inference.pymc.reading import prior_density, proof
+from bayesppl.inference.pymc.reading import proof
 from bayesppl.inference.pymc.reading.blocks import Block, Reading, Solved, independent_parts
 from bayesppl.inference.pymc.reading.cloning import read_observed
 from bayesppl.inference.pymc.reading.collapsing import Collapsed, collapse
 from bayesppl.inference.pymc.reading.compressed import all_rows, compress
 from bayesppl.inference.pymc.reading.label import Label, find_label
-from bayesppl.inference.pymc.reading.naturals import Natural, Simplices
+from bayesppl.inference.pymc.reading.naturals import Simplices
 from bayesppl.inference.pymc.reading.observed import Observed, require_rows, same_values
 from bayesppl.inference.pymc.reading.points import Coordinates
-from bayesppl.inference.pymc.reading.proof import given_like, rows_like
+from bayesppl.inference.pymc.reading.proof import ROWS, given_like
 from bayesppl.inference.pymc.reading.proposal import Proposal
 from bayesppl.inference.pymc.reading.proposals import propose
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import Array, select_draws
 from bayesppl.model.declaration import CLASS_WEIGHTS
 
 
@@ -158,7 +158,7 @@ def _label_block(block: Block, label: Label, weights: Any, rng: np.random.Genera
         known = Solved(None, Fixed(values / values.sum(), CLASS_WEIGHTS), None)
         return replace(block, solution="exact", family="Categorical", prior="known", solved=known)
     [graph] = block.coordinates.of([weights])
-    found = _prior(natural, {CLASS_WEIGHTS: graph}, block.coordinates, rng)
+    found = proof.prove_prior(natural, {CLASS_WEIGHTS: graph}, block.coordinates, rng)
     if isinstance(found, str):
         return replace(block, family="Categorical", why=found)
     prior = "Beta" if label.is_binary else natural.words
@@ -175,7 +175,7 @@ def _feature_block(block: Block, label: Label, rng: np.random.Generator) -> Bloc
         if isinstance(found, str):
             reasons.append(found)
             continue
-        name = proposal.rows_family(found.belief, [""] * len(proposal.levels)).name
+        name = proposal.rows_family(found.belief, [""] * _n_columns(block.observed)).name
         words = proposal.natural.words
         if isinstance(found, Collapsed):
             prior = f"{words} given {found.names}"
@@ -192,39 +192,20 @@ def _closed_form(
     rng: np.random.Generator,
 ) -> Solved | Collapsed | str:
     """Prove that a part is what is proposed, or return the reason why it is not."""
-
-    def prove(given: Coordinates, graphs: Mapping[str, Any]) -> tuple[Conjugate, prior_density.PriorDensity] | str:
-        return _prior(proposal.natural, graphs, given, rng)
-
     theta = dict(zip(proposal.theta, coordinates.of(list(proposal.theta.values())), strict=True))
-    exact = "the prior is not conjugate to the likelihood" if proposal.known else prove(coordinates, theta)
+    exact = (
+        "the prior is not conjugate to the likelihood"
+        if proposal.known
+        else proof.prove_prior(proposal.natural, theta, coordinates, rng)
+    )
     found: Solved | Collapsed | None
     if isinstance(exact, str):
-        found = collapse(coordinates, proposal, theta, prove, rng)
+        found = collapse(coordinates, proposal, theta, rng)
         if found is None:
             return exact
     else:
-        belief, density = exact
-
-        def family(columns: Sequence[Hashable]) -> Family:
-            return proposal.family(belief, columns)
-
-        found = Solved(family, belief, density)
+        found = Solved(proposal, *exact)
     return _check_rows(found.belief, proposal, observed, coordinates, len(label.classes), rng) or found
-
-
-def _prior(
-    natural: Natural, theta: Mapping[str, Any], coordinates: Coordinates, rng: np.random.Generator
-) -> tuple[Conjugate, prior_density.PriorDensity] | str:
-    """Find the belief that is the prior and prove it, or return the reason why there is none."""
-    density = prior_density.as_density(coordinates, natural, theta, rng)
-    if isinstance(density, str):
-        return density
-    belief = prior_density.propose(density, natural, rng)
-    if isinstance(belief, str):
-        return belief
-    wrong = proof.prior_differs(density, natural, belief, rng)
-    return wrong if wrong is not None else (belief, density)
 
 
 def _check_rows(
@@ -241,26 +222,29 @@ def _check_rows(
     graphs = {**proposal.theta, **proposal.known}
     values = coordinates.evaluate(coordinates.of(list(graphs.values())), points)
     ours = proposal.natural.for_family(dict(zip(graphs, values, strict=True)))
-    given = {name: given_like(values, rng) for x in observed for name, values in x.held.items()}
-    width = sum(x.observed[0].size for x in observed)
-    names = [f"x{j}" for j in range(width)]
+    names = [f"x{j}" for j in range(_n_columns(observed))]
     family = proposal.rows_family(belief, names)
-    tried: dict[str, Array] = {}
-    for x in observed:
-        first = sum(values[0].size for values in tried.values())
-        bounds = _bounds(family, proposal, given, slice(first, first + x.observed[0].size))
-        tried[x.name] = rows_like(x.observed, proposal.support, rng, bounds)
-    flat = [values.reshape(len(values), -1) for values in (*tried.values(), *given.values())]
-    table = as_table(np.column_stack(flat)).renamed([*names, *given])
-    bound = family.bind(table, tuple(range(n_classes)))
-    return proof.likelihood_differs(observed, tried, bound, table, theirs, ours, given)
+    taken = rng.integers(0, len(observed[0].observed), ROWS)
+    given = {name: given_like(held[taken], rng) for x in observed for name, held in x.held.items()}
+
+    def as_rows(parts: Iterable[Array]) -> Table:
+        flat = [values.reshape(ROWS, -1) for values in (*parts, *given.values())]
+        return as_table(np.column_stack(flat)).renamed([*names, *given])
+
+    # rows of the fit lend their covariates to new ones
+    like = as_rows(x.observed[taken] for x in observed)
+    bound = family.bind(like, tuple(range(n_classes)))
+    covariates = bound.bound.covariates(bound.bound.encode(like))
+    drawn = bound.simulate(select_draws(ours, 0), rng.integers(0, n_classes, ROWS), rng, covariates)
+    columns = bound.bound.decode(drawn)
+    cells = np.column_stack([columns[name] for name in names])
+    ends = np.cumsum([x.observed[0].size for x in observed])
+    tried = {
+        x.name: own.reshape(ROWS, *x.observed.shape[1:]).astype(x.observed.dtype)
+        for x, own in zip(observed, np.split(cells, ends[:-1], axis=1), strict=True)
+    }
+    return proof.likelihood_differs(observed, tried, bound, as_rows(tried.values()), theirs, ours, given)
 
 
-def _bounds(family: Family, proposal: Proposal, given: Mapping[str, Array], columns: slice) -> Array | None:
-    """Return the largest counts of some columns, or their numbers of levels."""
-    if proposal.levels:
-        return np.asarray(proposal.levels[columns])
-    trials = vars(family).get("trials")
-    if isinstance(trials, str):
-        return given[trials].reshape(-1, 1)
-    return None if trials is None else np.asarray(trials[columns])
+def _n_columns(observed: Sequence[Observed]) -> int:
+    return sum(x.observed[0].size for x in observed)

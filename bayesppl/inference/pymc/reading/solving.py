@@ -129,8 +129,10 @@ def _columns(block: Block, layout: Layout) -> tuple[Hashable, ...]:
 
 
 def _family(reading: Reading, block: Block, layout: Layout) -> Any:
-    if block.solved is not None and block.solved.family is not None:
-        return block.solved.family([column for x in block.observed for column in layout.columns[x.name]])
+    solved = block.solved
+    if solved is not None and solved.proposal is not None:
+        columns = [column for x in block.observed for column in layout.columns[x.name]]
+        return solved.proposal.family(solved.belief, columns)
     dims, coords = parameter_dims(reading, block)
     return ByRows(block.observed, layout, dims, coords, reading.label.order)
 
