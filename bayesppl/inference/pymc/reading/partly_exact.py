@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from bayesppl.conjugate import Fixed
+from bayesppl.conjugate import Conjugate, Fixed
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.errors import NotConjugateError
 from bayesppl.families import closed_forms
@@ -29,10 +29,13 @@ class PartlyExact(Posterior):
 
     Attributes
     ----------
+    labels : Conjugate or None
+        Posterior belief about the class weights, where these are a part in closed form.
     solved, sampled : mappings of str to parts
-        By block; class weights that are a part by themselves are the last one.
+        By block; class weights that are sampled by themselves are the last one.
     """
 
+    labels: Conjugate | None
     solved: Mapping[str, SolvedPart]
     sampled: Mapping[str, DrawnPart]
 
@@ -56,8 +59,8 @@ class PartlyExact(Posterior):
         own = {block: part.samples for block, part in self.sampled.items() if block == CLASS_WEIGHTS}
         named = self._named(own).items()
         dims = {name: tuple(f"{name}_dim_{axis}" for axis in range(values.ndim - 2)) for name, values in named}
-        solved, sampled = ([b for b in parts if b != CLASS_WEIGHTS] for parts in (self.solved, self.sampled))
-        record = {**first.record, "exact": solved, "sampled": sampled}
+        sampled = [block for block in self.sampled if block != CLASS_WEIGHTS]
+        record = {**first.record, "exact": list(self.solved), "sampled": sampled}
         return DrawsReport(record, first.sample_stats, Diagnosis(measures, problems), dims)
 
     @property
@@ -82,15 +85,15 @@ class PartlyExact(Posterior):
         for block, part in self.solved.items():
             drawn = part.belief.draw(lead[0] * lead[1], rng)
             found[block] = {name: values.reshape(*lead, *values.shape[1:]) for name, values in drawn.items()}
-        found |= {block: part.samples for block, part in self.sampled.items()}
-        own = found.pop(CLASS_WEIGHTS, {}) if CLASS_WEIGHTS in self.solved else {CLASS_WEIGHTS: self._weights}
-        found.pop(CLASS_WEIGHTS, None)
-        return {**own, **self._named(found)}
+        found |= {block: part.samples for block, part in self.sampled.items() if block != CLASS_WEIGHTS}
+        if self.labels is None:
+            weights = self._weights
+        else:
+            weights = self.labels.draw(lead[0] * lead[1], rng)[CLASS_WEIGHTS].reshape(*lead, -1)
+        return {CLASS_WEIGHTS: weights, **self._named(found)}
 
     def predictive_weights(self) -> Array:
-        if CLASS_WEIGHTS in self.solved:
-            return self.solved[CLASS_WEIGHTS].belief.mean()[CLASS_WEIGHTS]
-        return self._weights.mean((0, 1))
+        return self._weights.mean((0, 1)) if self.labels is None else self.labels.mean()[CLASS_WEIGHTS]
 
     def log_joint_predictive(self) -> LogDensity:
         def log_joint(X: Any) -> Array:
@@ -120,10 +123,9 @@ class PartlyExact(Posterior):
     def factors(self, X: Any, codes: Array, weights: Array) -> Factors:
         several = len(self._blocks) > 1
         rows = {block: X.parts[block] if several else X for block in self._blocks}
-        exact = [(self._alone(block, several), rows[block]) for block in self.solved if block in rows]
+        exact = [(self._alone(block, several), rows[block]) for block in self.solved]
         drawn = [part.as_factor(rows.get(block, X)) for block, part in self.sampled.items()]
-        solved = self.solved.get(CLASS_WEIGHTS)
-        return Factors(None if solved is None else solved.belief, exact, drawn)
+        return Factors(self.labels, exact, drawn)
 
     def _alone(self, block: str, several: bool) -> Exact:
         """Return a part in closed form as a posterior by itself, its classes of equal weight."""
@@ -142,7 +144,7 @@ class PartlyExact(Posterior):
     def _log_weights(self, X: Any) -> Array:
         """Return log class weights, (n_rows, n_classes), where they are a part by themselves; zeros otherwise."""
         total = np.zeros((X.shape[0], self.model.n_classes))
-        if CLASS_WEIGHTS in self.solved or CLASS_WEIGHTS in self.sampled:
+        if self.labels is not None or CLASS_WEIGHTS in self.sampled:
             with np.errstate(divide="ignore"):
                 total = total + np.log(self.predictive_weights())
         return total

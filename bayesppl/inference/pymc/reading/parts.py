@@ -24,7 +24,7 @@ from bayesppl.model.posterior import DrawsReport
 
 @dataclass(frozen=True, eq=False)
 class SolvedPart:
-    """A part of a model in closed form: its family, None for the class weights, and its posterior."""
+    """A part of a model with features in closed form: its family and its posterior."""
 
     family: Any
     belief: Conjugate

@@ -113,12 +113,10 @@ def solve(
         else:
             data = columns[name], table, codes
             sampled[name] = sample_collapsed(block.collapsed, own, *data, settings, kept.get(name))
-    if weights is not None:
-        counts = statistics.parts[CLASS_WEIGHTS]
-        solved[CLASS_WEIGHTS] = SolvedPart(None, prior.parts[CLASS_WEIGHTS].update(counts))
-    elif not label_block.observed:
+    labels = None if weights is None else prior.parts[CLASS_WEIGHTS].update(statistics.parts[CLASS_WEIGHTS])
+    if weights is None and not label_block.observed:
         sampled[CLASS_WEIGHTS] = sample_part(reading, label_block, None, settings, draws, kept.get(CLASS_WEIGHTS))
-    return PartlyExact(model, statistics, prior, solved, sampled), rows, layout
+    return PartlyExact(model, statistics, prior, labels, solved, sampled), rows, layout
 
 
 def _columns(block: Block, layout: Layout) -> tuple[Hashable, ...]:
