@@ -251,8 +251,7 @@ def _general(outputs: list[Any]) -> tuple[list[Any], list[Any], tuple[Array, ...
 
     known = known_values(outputs)  # lengths of dims and pm.Data, too, are constants here
     replacements: dict[Any, Any] = {}
-    inputs, data = [], []
-    lifted: dict[Any, Any] = {}
+    lifted: dict[Any, tuple[Any, Array]] = {}
     for variable in (v for node in toposort(outputs) if node.outputs[0] not in known for v in node.inputs):
         if variable in replacements or variable not in known:
             continue
@@ -260,14 +259,12 @@ def _general(outputs: list[Any]) -> tuple[list[Any], list[Any], tuple[Array, ...
         if _is_data(value):
             array = np.array(value, dtype=np.float64, order="C")
             key = (array.shape, array.tobytes())  # what occurs twice in the model is one input
-            if key not in lifted:
-                lifted[key] = pt.tensor(dtype="float64", shape=array.shape)
-                inputs.append(lifted[key])
-                data.append(array)
-            replacements[variable] = lifted[key].astype(value.dtype)
+            entering, _ = lifted.setdefault(key, (pt.tensor(dtype="float64", shape=array.shape), array))
+            replacements[variable] = entering.astype(value.dtype)
         elif not isinstance(variable, Constant):
             replacements[variable] = variable.type.make_constant(value)
-    return graph_replace(outputs, replacements, strict=False), inputs, tuple(data)
+    inputs, data = [new for new, _ in lifted.values()], tuple(array for _, array in lifted.values())
+    return graph_replace(outputs, replacements, strict=False), inputs, data
 
 
 # Arrays of integers up to this size may be shapes.

@@ -212,36 +212,28 @@ _DEPEND = (
 def require_rows(found: Observed, theta: Theta, label: Label, rng: np.random.Generator) -> None:
     """Refuse a variable whose rows depend on each other, or on constants of the model, at one draw."""
     n_rows = len(label.codes)
-    codes, values, given = label.codes, found.observed, found.held
-    usual = _scores(found, theta, codes, values, given, n_rows)
-    half = rng.permutation(n_rows) < max(1, n_rows // 2)
     order = np.arange(n_rows)
+    usual = _scores(found, theta, label, order)
+    half = rng.permutation(n_rows) < max(1, n_rows // 2)
     order[half] = rng.permutation(order[half])
     for taken in (rng.permutation(n_rows), order):
-        moved = _scores(
-            found, theta, codes[taken], values[taken], {name: v[taken] for name, v in given.items()}, n_rows
-        )
-        if not same_values(moved, usual[:, taken]):
+        if not same_values(_scores(found, theta, label, taken), usual[:, taken]):
             _refuse_constants(found, label, "in another order its rows have other densities")
-    # rows of other lengths, and one row by itself
     some = rng.permutation(n_rows)[: max(1, n_rows // 3)]
-    alone = _scores(
-        found, theta, codes[some], values[some], {name: v[some] for name, v in given.items()}, len(some)
-    )
-    if not same_values(alone, usual[:, some]):
+    if not same_values(_scores(found, theta, label, some), usual[:, some]):
         raise ValueError(f"{found.name!r} has rows that depend on each other: {_DEPEND}")
 
 
-def _scores(
-    found: Observed, theta: Theta, codes: Array, values: Array, given: Mapping[str, Array], n_rows: int
-) -> Array:
+def _scores(found: Observed, theta: Theta, label: Label, taken: Array) -> Array:
+    """Compute the log density of some rows of the fit, in an order of their own: (n_draws, n_taken)."""
+    given = {name: values[taken] for name, values in found.held.items()}
     try:
-        out = found.log_density(theta, codes, values, given)
+        out = found.log_density(theta, label.codes[taken], found.observed[taken], given)
     except UNFIT as error:
-        _refuse_constants(found, None, f"of {n_rows} rows: {str(error).splitlines()[0]}")
-    if out.shape[1:] != (n_rows,):
+        _refuse_constants(found, None, f"of {len(taken)} rows: {str(error).splitlines()[0]}")
+    if out.shape[1:] != taken.shape:
         raise ValueError(
-            f"{found.name!r} has {out.shape[1:]} densities for {n_rows} rows: {_DEPEND}, or the label acts on "
+            f"{found.name!r} has {out.shape[1:]} densities for {len(taken)} rows: {_DEPEND}, or the label acts on "
             "another axis"
         )
     return out
