@@ -61,11 +61,10 @@ def choose(inference: str | Inference) -> Inference:
             "inference must be a name, such as 'closed_form' or 'nuts', or an inference such as "
             f"bayesppl.NUTS(draws=2000), found {spelled(inference)}"
         )
-    if inference in UNAVAILABLE:
-        raise ValueError(UNAVAILABLE[inference])
     if inference not in BY_NAME:
-        raise ValueError(
+        unknown = (
             f"inference must be one of {', '.join(map(repr, BY_NAME))} or an inference such as "
             f"bayesppl.NUTS(draws=2000), found {spelled(inference)}"
         )
+        raise ValueError(UNAVAILABLE.get(inference, unknown))
     return BY_NAME[inference]

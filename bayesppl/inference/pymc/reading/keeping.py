@@ -79,7 +79,7 @@ def with_model(kept: KeptDraws, model: Any, settings: Inference) -> ReadModel:
 def fingerprint(reading: Reading) -> dict[str, Array]:
     """Compute log densities of the prior, the labels and every observed variable of a model at two points."""
     model, label = reading.model, reading.label
-    coordinates = Coordinates.of_model(model).select(list(model.free_RVs), list(model.potentials))
+    coordinates = Coordinates.of_model(model)
     points = coordinates.draw(2, np.random.default_rng(0), 0.1)
     theta = coordinates.theta(points)
     inputs = [reading.inputs[variable] for variable in model.free_RVs]

@@ -57,13 +57,13 @@ class Coordinates:
 
     @classmethod
     def of_model(cls, model: Any) -> Coordinates:
-        """Return the coordinates of all free variables, without potentials."""
+        """Return the coordinates of all free variables."""
         free = list(model.free_RVs)
         inputs = {variable: variable.type(name=variable.name) for variable in free}
         start = _starts(model)
         own = [model.rvs_to_values[variable] for variable in free]
         values = [pt.tensor(name=v.name, dtype=v.dtype, shape=s.shape) for v, s in zip(own, start, strict=True)]
-        return cls(model, inputs, free, (), values, start, range(len(free)))
+        return cls(model, inputs, free, list(model.potentials), values, start, range(len(free)))
 
     def select(self, free: Sequence[Any], potentials: Sequence[Any]) -> Coordinates:
         """Return the coordinates of some free variables."""
