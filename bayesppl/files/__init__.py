@@ -38,6 +38,14 @@ def command() -> str:
     return _typed.get() or Path(sys.argv[0]).name or "python"
 
 
+def as_path(given: str | os.PathLike[str]) -> Path:
+    """Read the path of a file, and refuse what is none."""
+    try:
+        return Path(given)
+    except TypeError:
+        raise TypeError(f"a file is named by its path, text or a pathlib.Path; found {given!r}") from None
+
+
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give the path of a temporary file in the same folder, which takes the place of ``path`` on success.
@@ -52,10 +60,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         If the folder does not exist.
     ValueError
         If something else than a file is there, such as a folder or a device.
+    TypeError
+        If ``path`` is none.
     OSError
         If the disk is full, or the file cannot be written for another reason; it names ``path``.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(as_path(path)))
     if not target.parent.is_dir():
         raise FileNotFoundError(
             f"there is no folder {str(target.parent)!r} to write {target.name!r} in; create it first"

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from bayesppl.errors import ModelFileError
-from bayesppl.files import replacing
+from bayesppl.files import as_path, replacing
 from bayesppl.files.provenance import environment, fingerprint, prior_in_words, provenance
 from bayesppl.files.serialize import Encoder, build, check_type, same
 from bayesppl.kernels.arrays import Array
@@ -141,7 +141,7 @@ def unpack(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Arra
     ModelFileError
         If the file is no model, is damaged, or was written in another schema.
     """
-    if not Path(path).is_file():
+    if not as_path(path).is_file():
         raise FileNotFoundError(f"there is no file {str(path)!r}")
     try:
         members = _members(path)

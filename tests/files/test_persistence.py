@@ -1,6 +1,7 @@
 """Saving and loading: what comes back is what was saved, and nothing else gets in."""
 
 import dataclasses
+import io
 import json
 import subprocess
 import sys
@@ -494,3 +495,11 @@ def test_a_tuned_model_comes_back_bit_for_bit(tuning: Any, calibration: Any, pat
     np.testing.assert_array_equal(loaded.predict_proba(IRIS), clf.predict_proba(IRIS))
     xr.testing.assert_identical(loaded.log_evidence(), clf.log_evidence())
     assert loaded.tuning_.equals(clf.tuning_)
+
+
+@pytest.mark.parametrize("given", [None, 7, io.BytesIO(), b"model.npz"])
+def test_what_is_no_path_is_refused(given: Any) -> None:
+    clf = bp.GaussianNB().fit([[0.0], [1.0], [4.0], [5.5]], list("aabb"))
+    for use in (clf.save, bp.load):
+        with pytest.raises(TypeError, match=r"a file is named by its path, text or a pathlib\.Path; found"):
+            use(given)
