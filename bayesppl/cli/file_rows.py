@@ -150,7 +150,7 @@ class Source:
         return rows
 
     def _is_text(self, name: str) -> bool:
-        """Whether a column holds texts; one that is mostly numbers is refused, whose levels would have no end."""
+        """Return whether a column holds texts; refuse one of numbers for the most part."""
         kind, n_present, n_numbers, *_ = self.file.columns[name]
         if kind == "text" and frame_columns.NUMBERS_SHARE * n_present < n_numbers < n_present:
             row, cell = self.file.odd_cell(name) or (0, "")

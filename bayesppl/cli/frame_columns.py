@@ -138,7 +138,7 @@ def _of_numbers(odd: Counter[str], n_cells: int, drop: str) -> str:
 
 
 def _spelling(odd: Counter[str]) -> str | None:
-    """What to do about cells that are numbers, all written in the same other way."""
+    """Advise what to do about cells that are numbers, all written in the same other way."""
     return next((advice for way, advice in _SPELLINGS.items() if all(map(way.fullmatch, odd))), None)
 
 

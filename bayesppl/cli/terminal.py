@@ -66,7 +66,7 @@ def cells(frame: Any) -> Any:
 
 
 def is_number(text: Any) -> bool:
-    """Whether a text is written as a number."""
+    """Return whether a text is written as a number."""
     try:
         float(text)
     except ValueError:

@@ -8,8 +8,6 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 # C0 and C1 controls but the line feed and the tab, and marks that turn the direction of the text around them
 _CONTROLS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
 
@@ -35,6 +33,8 @@ def only_count(names: Iterable[Any]) -> bool:
 
 def spelled(value: Any) -> str:
     """Write a value as Python does, and numbers and texts of numpy as those of Python."""
+    import numpy as np
+
     return repr(value.tolist() if isinstance(value, np.generic | np.ndarray) else value)
 
 

@@ -139,7 +139,7 @@ class AutoClassifier(StackAnswers):
 
     @property
     def members_(self) -> dict[str, Any]:
-        """The models that matter, fitted to their recoded columns; guests as they are."""
+        """Return the models that matter, fitted to their recoded columns; guests as they are."""
         return {
             m.name: m.classifier
             if isinstance(m, Guest)

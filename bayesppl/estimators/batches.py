@@ -167,12 +167,12 @@ def _n_labels(batch: Sequence[Any]) -> int:
 
 
 def _start(clf: DeclaredClassifier, classes: Any, X: Any, y: Any, weights: Any = None) -> Learned | None:
-    """What the rows of this partition teach, or None if it holds none."""
+    """Find out what the rows of this partition teach; None if it holds no rows."""
     return start(clf, read_first(X, y, weights, classes, clf.missing_labels)) if len(y) else None
 
 
 def _sum(learned: Learned, n_jobs: int | None, X: Any, y: Any, weights: Any = None) -> Any:
-    """Statistics of a partition, None if it holds no rows."""
+    """Sum the rows of a partition; None if it holds no rows."""
     return learned.summarise(X, y, weights, n_jobs=n_jobs) if len(y) else None
 
 

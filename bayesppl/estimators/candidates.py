@@ -134,7 +134,7 @@ def _why_nothing_varies(table: Table) -> str:
 
 
 def _of_columns(columns: tuple[Column, ...], table: Table) -> Iterator[Candidate]:
-    """The built-in candidates, those left out for which the columns give no reason."""
+    """Yield the built-in candidates for which the columns give a reason."""
     has_numbers = any(column.is_number for column in columns)
     may_be_skewed = any(column.is_number and not column.levels for column in columns)
     by_kind = Recoding("number", "code").adopt(columns)
@@ -174,24 +174,24 @@ def _of_columns(columns: tuple[Column, ...], table: Table) -> Iterator[Candidate
 
 
 def _may_be_curved(columns: tuple[Column, ...], table: Table) -> bool:
-    """Whether there are several columns, one of them of many different numbers, and room for their products."""
+    """Return whether there are several columns, one with many different numbers, and room for their products."""
     has_numbers = any(column.is_number and not column.levels for column in columns)
     return has_numbers and len(columns) > 1 and len(table) * MOST_CURVED**2 <= _MOST_PRODUCTS
 
 
 def _chosen(columns: tuple[Column, ...]) -> Family | None:
-    """A density for each column by evidence."""
+    """Propose a density for each column, chosen by evidence."""
     return Product(columns="evidence") if 1 < len(columns) <= _MOST_WEIGHED else None
 
 
 def _trees(columns: tuple[Column, ...]) -> Family | None:
-    """Columns of few levels that depend on each other along trees."""
+    """Propose columns of few levels that depend on each other along trees."""
     has_few_levels = all(len(column.levels) <= MOST_LEVELS for column in columns)
     return AveragedTree("per_class") if 2 < len(columns) <= _MOST_IN_TREES and has_few_levels else None
 
 
 def _independent(recoding: Recoding) -> Family:
-    """A Gaussian for each column of numbers, probabilities for each of levels; gaps are skipped."""
+    """Propose a Gaussian for each column of numbers, probabilities for each of levels; gaps are skipped."""
     names: dict[str, list[Any]] = {"number": [], "code": []}
     for column in recoding.columns_:
         names[recoding.view(column)].append(column.name)
@@ -210,7 +210,7 @@ def _correlated(recoding: Recoding, covariance: Any, prior: str = "hierarchical"
 
 
 def _location(recoding: Recoding) -> Family | None:
-    """Categories, and numbers whose mean depends on them; few whole numbers are numbers."""
+    """Propose categories, and numbers whose mean depends on them; few whole numbers are numbers."""
     if len(recoding.columns_) > _MOST_CORRELATED:
         return None
     is_level: list[bool] = []
@@ -237,7 +237,7 @@ _CONTRASTS = (
 
 
 def facts_about(rows: Rows, columns: tuple[Column, ...], members: Mapping[str, Member | Guest]) -> tuple[str, ...]:
-    """The table, and what the candidates that differ in one assumption show about it.
+    """Describe the table, and what candidates that differ in one assumption show about it.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def facts_about(rows: Rows, columns: tuple[Column, ...], members: Mapping[str, M
 
 
 def summarise(stack: Stack) -> str:
-    """Five lines at most."""
+    """Summarise a stack in five lines at most."""
     by_folds = dict.fromkeys(stack.cross_validated, " (by folds)")
     weighted = ", ".join(
         f"{m.name}{by_folds.get(m.name, '')} {w:.2f}"
@@ -296,7 +296,7 @@ def summarise(stack: Stack) -> str:
 
 
 def assuming_members(stack: Stack) -> list[Member]:
-    """Members whose temperature says how well their assumptions hold: not guests, and not leaves.
+    """Select members whose temperature says how well their assumptions hold: not guests, and not leaves.
 
     Every row is in a leaf of each of a hundred trees, which count the same rows whatever the data are.
     """

@@ -83,24 +83,24 @@ class BayesClassifier(Shell[Fitted], ABC):
 
     @property
     def fitted_(self) -> Fitted:
-        """All that the fit has found, as one immutable value."""
+        """Return all that the fit has found, as one immutable value."""
         fitted = self._held
         return fitted if fitted.rule == self.rule else replace(fitted, rule=self.rule)
 
     @property
     def posterior_(self) -> Posterior:
-        """Exact or sampled posterior of all parameters."""
+        """Return the exact or sampled posterior of all parameters."""
         return self._held.posterior
 
     @property
     def class_count_(self) -> Array:
-        """Total weight of the rows of each class: (n_classes,)."""
+        """Return the total weight of the rows of each class: (n_classes,)."""
         return self._held.learned.class_count
 
     def predict_proba(
         self, X: Any, rule: RuleName | None = None, class_weights: ClassWeights | None = None
     ) -> Any:
-        """Class probabilities of every row: (n_rows, n_classes).
+        """Return the class probabilities of every row: (n_rows, n_classes).
 
         Parameters
         ----------
@@ -139,13 +139,13 @@ class BayesClassifier(Shell[Fitted], ABC):
     def probabilities(
         self, X: Any, rule: RuleName | None = None, class_weights: ClassWeights | None = None
     ) -> Array:
-        """``predict_proba`` as an array of float64, whatever the rows and the setting of ``set_output``."""
+        """Return ``predict_proba`` as an array of float64, whatever the rows and the setting of ``set_output``."""
         return predictions.probabilities(self.fitted_, X, rule, class_weights, n_jobs=self.n_jobs)
 
     def predict_log_proba(
         self, X: Any, rule: RuleName | None = None, class_weights: ClassWeights | None = None
     ) -> Array:
-        """log p(y = k | x) for every row and class: (n_rows, n_classes)."""
+        """Return log p(y = k | x) for every row and class: (n_rows, n_classes)."""
         if is_lazy(X):
             return self._lazy_probabilities(X, rule, class_weights, log=True)
         finish = self._finish.get(getattr(X, "dtype", None))
@@ -154,7 +154,7 @@ class BayesClassifier(Shell[Fitted], ABC):
         )
 
     def predict(self, X: Any, rule: RuleName | None = None, class_weights: ClassWeights | None = None) -> Array:
-        """The most probable label of every row: (n_rows,)."""
+        """Return the most probable label of every row: (n_rows,)."""
         fitted = self.fitted_
         if is_lazy(X):
             label = partial(predictions.labels, fitted, rule=rule, class_weights=class_weights)
@@ -162,7 +162,7 @@ class BayesClassifier(Shell[Fitted], ABC):
         return predictions.labels(fitted, X, rule, class_weights, n_jobs=self.n_jobs)
 
     def predict_joint_log_proba(self, X: Any, rule: RuleName | None = None) -> Array:
-        """log p(y = k, x) for every row and class: (n_rows, n_classes)."""
+        """Return log p(y = k, x) for every row and class: (n_rows, n_classes)."""
         return self.fitted_.log_joint(X, rule, n_jobs=self.n_jobs)
 
     predict_proba_mcse = ask(predictions.predict_proba_mcse)
@@ -211,7 +211,7 @@ class BayesClassifier(Shell[Fitted], ABC):
         return map_rows(score, X, len(fitted.classes), float)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the training rows, which no pickle should carry along."""
+        """Return everything but the training rows, which no pickle should carry along."""
         state = dict(super().__getstate__())
         if "_fitted" in state:
             state["_fitted"] = replace(state["_fitted"], rows=None)

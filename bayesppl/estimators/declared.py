@@ -59,20 +59,20 @@ class DeclaredClassifier(BayesClassifier, ABC):
 
     @abstractmethod
     def _declare_family(self) -> Family:
-        """The family, not yet bound to columns."""
+        """Declare the family, not yet bound to columns."""
 
     @property
     def declaration(self) -> Declaration:
-        """The family and the class weights, not yet bound to columns and classes."""
+        """Return the family and the class weights, not yet bound to columns and classes."""
         return Declaration(self._declare_family(), self.class_weights)
 
     @property
     def missing_labels(self) -> Unlabelled:
-        """What becomes of rows without a label."""
+        """Return what becomes of rows without a label."""
         return Unlabelled(self.unlabelled, self.unlabelled_label)
 
     def _given_weight(self) -> float | None:
-        """λ, None where it is to be chosen.
+        """Return λ, None where it is to be chosen.
 
         Raises
         ------
@@ -175,7 +175,7 @@ class DeclaredClassifier(BayesClassifier, ABC):
 
     @property
     def tuning_(self) -> xr.Dataset:
-        """The path of the search for a prior over "step": ``objective``, and ``factor`` by "hyperparameter"."""
+        """Return the search for a prior, over "step": ``objective``, and ``factor`` by "hyperparameter"."""
         search = self.fitted_.search
         if search is None:
             raise AttributeError("the prior of this fit was not tuned; use tuning='evidence' or tune_prior()")
@@ -217,7 +217,7 @@ def _require_weight(partly: PartlyKnown) -> None:
 
 
 def _can_be_judged(rows: Rows) -> bool:
-    """Whether rows without a label stand beside labelled ones of every class, by which they can be judged."""
+    """Return whether labelled rows of every class stand beside unlabelled ones, so that these can be judged."""
     if rows.partly is None or not rows.partly.weights.any():
         return False
     return len(rows.counted()) > 1 and bool(np.bincount(rows.codes, rows.weights, len(rows.classes)).all())

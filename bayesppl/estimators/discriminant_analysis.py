@@ -70,17 +70,17 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     @property
     def explained_variance_ratio_(self) -> Array:
-        """Share of the variance between classes along every axis of ``transform``."""
+        """Return the share of the variance between classes along every axis of ``transform``."""
         return self._axes.explained_variance_ratio
 
     @property
     def coef_(self) -> Array:
-        """Coefficients of the linear log odds: (1, n_features) for two classes, else (n_classes, n_features)."""
+        """Return coefficients of linear log odds: (1, n_features) of two classes, else (n_classes, n_features)."""
         return discriminant.linear(discriminant.plug_in(self.fitted_), self.fitted_.temperature)[0]
 
     @property
     def intercept_(self) -> Array:
-        """Intercepts of the linear log odds, class weights included: (1,) or (n_classes,)."""
+        """Return intercepts of linear log odds, class weights included: (1,) or (n_classes,)."""
         return discriminant.linear(discriminant.plug_in(self.fitted_), self.fitted_.temperature)[1]
 
     @property

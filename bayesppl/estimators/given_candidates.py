@@ -24,7 +24,7 @@ from bayesppl.estimators.learner import Learner
 
 
 def named(candidates: Any) -> dict[str, Any]:
-    """Candidates by name; those of a list are called after the classes of their steps.
+    """Name candidates; those of a list are called after the classes of their steps.
 
     Raises
     ------

@@ -90,7 +90,7 @@ class Learner(DeclaredClassifier, ABC):
         return self._adopt(self._infer(start(self, rows), rows.snapshot()))
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, annotations: Any) -> Rows:
-        """The rows of a fit, with all that is known of their classes."""
+        """Read the rows of a fit, with all that is known of their classes."""
         declared = None if self.classes is None else declared_classes(self.classes)
         if annotations is not None:
             if y is not None:
@@ -332,7 +332,7 @@ class Learner(DeclaredClassifier, ABC):
 
     @property
     def _determined(self) -> Learned:
-        """What was learned, where it determines the posterior."""
+        """Return what was learned, where it determines the posterior."""
         fitted = self.fitted_
         if fitted.inferred is None:
             raise ImproperError(fitted.undetermined)

@@ -69,12 +69,12 @@ class MixedNB(Learner):
 
     @property
     def columns_(self) -> xr.Dataset:
-        """The densities that were tried for each column: log evidence, choice and margin."""
+        """Return the densities that were tried for each column: log evidence, choice and margin."""
         return column_choice(cast(Product, self.fitted_.model.family).choice)
 
     @property
     def families_(self) -> Blocks:
-        """The blocks of the fit: name → (columns, family)."""
+        """Return the blocks of the fit: name → (columns, family)."""
         return dict(cast(Product, self.fitted_.model.family).blocks or {})
 
     def _declare_family(self) -> Family:

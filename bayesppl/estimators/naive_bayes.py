@@ -75,7 +75,7 @@ class CategoricalNB(Learner):
 
     @property
     def category_count_(self) -> list[Array]:
-        """Total weight of the rows of each class with each level: (n_classes, n_levels) for every feature.
+        """Return the total weight of each class with each level: (n_classes, n_levels) for every feature.
 
         Levels are in the order of the dimension "cell" of ``estimates()``, ascending where they are not declared.
         The cell of values that did not occur is left out.
@@ -141,7 +141,7 @@ class MultinomialNB(Learner):
 
     @property
     def feature_count_(self) -> Array:
-        """Weighted sum of each feature over the rows of each class: (n_classes, n_features)."""
+        """Return the weighted sum of each feature over the rows of each class: (n_classes, n_features)."""
         return np.array(_sums(self).counts)
 
 
@@ -222,7 +222,7 @@ class BernoulliNB(Learner):
 
     @property
     def feature_count_(self) -> Array:
-        """Total weight of the rows of each class in which each feature is one: (n_classes, n_features)."""
+        """Return the total weight of each class in which each feature is one: (n_classes, n_features)."""
         return np.array(_sums(self).successes)
 
 

@@ -163,7 +163,7 @@ class PyMCClassifier(BayesClassifier):
         return self._adopt(with_model(kept, model, self._settings))
 
     def tune_prior(self, *_: Any, **__: Any) -> NoReturn:
-        """Refused: the prior is the model's."""
+        """Refuse to tune a prior: it is the model's."""
         raise NotConjugateError(
             "the prior is declared in the model: give its constants a prior of their own there, and they are "
             "learned"

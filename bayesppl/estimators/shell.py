@@ -51,7 +51,7 @@ class Shell[F: Fitted | Stack](ClassifierMixin, BaseEstimator, ABC):
 
     @property
     def _held(self) -> F:
-        """The value that is held.
+        """Return the value that is held.
 
         Raises
         ------
@@ -66,32 +66,32 @@ class Shell[F: Fitted | Stack](ClassifierMixin, BaseEstimator, ABC):
 
     @property
     def classes_(self) -> Array:
-        """Labels in the order of the class axis: (n_classes,)."""
+        """Return the labels in the order of the class axis: (n_classes,)."""
         return self._held.classes
 
     @property
     def n_features_in_(self) -> int:
-        """Number of columns of the fit."""
+        """Return the number of columns of the fit."""
         return len(self._held.columns.names)
 
     @property
     def feature_names_in_(self) -> Array:
-        """Names of the columns of the fit, where they have any."""
+        """Return the names of the columns of the fit, where they have any."""
         columns = self._held.columns
         if not columns.are_named:
             raise AttributeError("the columns of the fit have no names")
         return np.asarray(columns.names, dtype=object)
 
     def levels_of_columns(self) -> Mapping[Hashable, tuple[Hashable, ...]]:
-        """The levels of every column that the fit takes for levels."""
+        """Return the levels of every column that the fit takes for levels."""
         return self._held.levels
 
     def columns_read(self) -> set[Hashable]:
-        """The columns of the fit on which answers depend."""
+        """Return the columns of the fit on which answers depend."""
         return self._held.columns_read
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy: the share of rows whose label is predicted.
+        """Compute the accuracy: the share of rows whose label is predicted.
 
         Labels of every kind that can be learned are compared, dates, decimals and large integers too.
 
@@ -122,7 +122,7 @@ class Shell[F: Fitted | Stack](ClassifierMixin, BaseEstimator, ABC):
         return float(np.average(same, weights=weights))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name.
+        """Return the parameters by name.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class Shell[F: Fitted | Stack](ClassifierMixin, BaseEstimator, ABC):
 
 
 def check_n_jobs(n_jobs: Any) -> None:
-    """Refuse what is no number of threads."""
+    """Check a number of threads, and refuse what is none."""
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise ValueError(
             f"n_jobs must be None, a positive number of threads or -1 for all cores, found {spelled(n_jobs)}"

@@ -73,19 +73,19 @@ class StackAnswers(Shell[Stack]):
 
     @property
     def stack_(self) -> Stack:
-        """All that the fit has found, as one immutable value."""
+        """Return all that the fit has found, as one immutable value."""
         return self._held
 
     @property
     def weights_(self) -> xr.DataArray:
-        """Weights of the models that matter, over "model", the largest first."""
+        """Return the weights of the models that matter, over "model", the largest first."""
         import xarray as xr
 
         stack = self.stack_
         return xr.DataArray(stack.weights, dims=["model"], coords={"model": [m.name for m in stack.members]})
 
     def recode(self, X: Any, model: str) -> pd.DataFrame:
-        """The columns of ``X`` as one of the models takes them.
+        """Recode the columns of ``X`` as one of the models takes them.
 
         Parameters
         ----------
@@ -126,11 +126,11 @@ class StackAnswers(Shell[Stack]):
         return pd.DataFrame({name: table.column(name) for name in table.names})
 
     def predict_log_proba(self, X: Any, class_weights: ClassWeights | None = None) -> Array:
-        """log p(y = k | x) for every row and class: (n_rows, n_classes)."""
+        """Return log p(y = k | x) for every row and class: (n_rows, n_classes)."""
         return self.stack_.log_proba(X, class_weights)
 
     def predict_proba(self, X: Any, class_weights: ClassWeights | None = None) -> Array:
-        """Class probabilities of every row: (n_rows, n_classes).
+        """Return the class probabilities of every row: (n_rows, n_classes).
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ class StackAnswers(Shell[Stack]):
         return np.asarray(proba / proba.sum(1, keepdims=True))
 
     def probabilities(self, X: Any, rule: str | None = None) -> Array:
-        """``predict_proba``, for callers that choose among rules: a stack has one."""
+        """Return ``predict_proba``, for callers that choose among rules: a stack has one."""
         if rule not in (None, "predictive"):
             raise ValueError(
                 f"a stack has one rule, 'predictive', found {rule!r}; fit one declared model for the others"
@@ -150,7 +150,7 @@ class StackAnswers(Shell[Stack]):
         return self.predict_proba(X)
 
     def predict(self, X: Any, class_weights: ClassWeights | None = None) -> Array:
-        """The most probable label of every row: (n_rows,)."""
+        """Return the most probable label of every row: (n_rows,)."""
         return self.classes_[self.stack_.log_proba(X, class_weights).argmax(1)]
 
     def decide(
@@ -166,7 +166,7 @@ class StackAnswers(Shell[Stack]):
         return least_loss(self.predict_proba(X, class_weights), self.classes_, loss, reject_loss, rejected)
 
     def threshold_for(self, X: Any, error_rate: float) -> Threshold:
-        """The lowest confidence at which the rows decided are expected to be wrong at most this often."""
+        """Find the lowest confidence at which the rows decided are expected to be wrong at most this often."""
         return lowest_confidence(self.predict_proba(X), error_rate)
 
     def predict_proba_interval(
@@ -178,7 +178,7 @@ class StackAnswers(Shell[Stack]):
         *,
         class_weights: ClassWeights | None = None,
     ) -> xr.Dataset:
-        """Mean, standard deviation and credible interval of the class probabilities.
+        """Compute mean, standard deviation and credible interval of the class probabilities.
 
         Draws are of the weights and of the parameters of every model; see
         :meth:`GenerativeClassifier.predict_proba_interval`.
@@ -194,11 +194,11 @@ class StackAnswers(Shell[Stack]):
         prob: float = PROB,
         random_state: int | None = None,
     ) -> xr.Dataset:
-        """The class frequencies among unlabelled rows; see :meth:`GenerativeClassifier.estimate_class_weights`."""
+        """Estimate the class frequencies of new rows; see :meth:`GenerativeClassifier.estimate_class_weights`."""
         return estimate_class_weights(self.stack_, X, prior, draws=draws, prob=prob, random_state=random_state)
 
     def uncertainty(self, X: Any, draws: int = 1000, random_state: int | None = None) -> xr.Dataset:
-        """What more data could and could not remove; see :meth:`GenerativeClassifier.uncertainty`."""
+        """Measure what more data could and could not remove; see :meth:`GenerativeClassifier.uncertainty`."""
         return uncertainty(self.stack_, X, draws, random_state)
 
     def explain(
@@ -215,7 +215,7 @@ class StackAnswers(Shell[Stack]):
         most: int = MOST_COLUMNS,
         random_state: int | None = None,
     ) -> xr.Dataset:
-        """Weights of evidence: how much every column of a row supports each class, by all models together.
+        """Compute weights of evidence: how much each column of a row supports each class, by all models together.
 
         Parameters
         ----------
@@ -305,11 +305,11 @@ class StackAnswers(Shell[Stack]):
         )
 
     def summary(self) -> str:
-        """Five lines on what was found out about the data."""
+        """Describe in five lines what was found out about the data."""
         return summarise(self.stack_)
 
     def _repr_html_(self) -> str:
-        """The summary and the scores of the candidates in a notebook; the parameters before a fit."""
+        """Show summary and scores of the candidates in a notebook, and the parameters before a fit."""
         if not self.__sklearn_is_fitted__():
             return f"<pre>{escape(repr(self))}</pre>"
         scores = self.candidate_scores().to_dataframe().sort_values("weight", ascending=False)

@@ -107,7 +107,7 @@ def concepts() -> pd.DataFrame:
 
 
 def chosen(p: Array, q: Array) -> tuple[Array, Array]:
-    """Whether naive Bayes and the true posterior choose the first class, where one of two attributes stands twice.
+    """Return whether naive Bayes and the true posterior choose the first class, where an attribute stands twice.
 
     The attributes A and C are present, P(A | first) = ``p`` = 1 - P(A | second), P(C | first) = ``q`` = 1 - P(C |
     second), the classes are equally frequent, and a second attribute B always equals A.
