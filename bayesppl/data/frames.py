@@ -229,7 +229,7 @@ def _readable_pandas(frame: Any) -> Any:
     """Convert the columns of a data frame of pandas that are not in the byte order of this machine."""
     if frame.columns.nlevels > 1:
         raise TypeError(
-            f"columns have names on {frame.columns.nlevels} levels, such as {listed(frame.columns[0])}; join "
+            f"columns have names on {frame.columns.nlevels} levels, such as ({listed(frame.columns[0])}); join "
             "them, as in X.columns = ['_'.join(map(str, names)) for names in X.columns]"
         )
     types = [(name, dtype) for name, dtype in frame.dtypes.items() if isinstance(dtype, np.dtype)]
