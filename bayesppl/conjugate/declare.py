@@ -189,12 +189,10 @@ def _check(
         raise ValueError(_misfit(name, dims, shape, tuple(variable.type.shape))) from error
     if not (_broadcasts(draws.shape[1:], shape) if shared else draws.shape[1:] == shape):
         raise ValueError(_misfit(name, dims, shape, draws.shape[1:]))
-    outside = draws[~space.contains(draws)]
-    allowed = [] if outside.size else _values_beyond(model, variable, space, draws[0], interpreted)
-    if outside.size or allowed:
-        found = outside.flat[0] if outside.size else allowed[0]
+    found = draws[~space.contains(draws)].tolist() or _values_beyond(model, variable, space, draws[0], interpreted)
+    if found:
         raise ValueError(
-            f"{name!r} must be {space.words}, but its prior allows {found:g}. Use a distribution whose support "
+            f"{name!r} must be {space.words}, but its prior allows {found[0]:g}. Use a distribution whose support "
             "fits, for example pm.Beta for probabilities, pm.Dirichlet for class weights, pm.Gamma or "
             "pm.HalfNormal for what is positive, or pm.Truncated."
         )

@@ -71,8 +71,6 @@ def load(source: Path | str | None) -> tuple[Array, Array]:
         labels = np.concatenate([read_idx(folder, f"{part}-labels-idx1-ubyte") for part in parts])
         pixels = images.reshape(len(images), -1)
     else:
-        import pandas as pd
-
         table = pd.read_csv(source).to_numpy()
         pixels, labels = table[:, 1:], table[:, 0]
     if pixels.shape[1] != 28 * 28 or len(pixels) < N_DIGITS:
