@@ -237,7 +237,7 @@ def _declare_factor(prior: Any, dims: Dims, prefix: str) -> tuple[Any, Spread]:
     )
     n_lower = n_features * (n_features - 1) // 2
     lower = pm.Normal(f"{prefix}lower", shape=(*prior.nu.shape, n_lower))
-    factor = _assemble(chi_square, lower, n_features)
+    factor = _bartlett_factor(chi_square, lower, n_features)
     whitened = pm.Flat(f"{prefix}mean_whitened", dims=mean_named["dims"])
     constant = n_features * (np.log(prior.kappa) - LOG_2PI).sum()
     scaled = columns_of(whitened * np.sqrt(prior.kappa)[:, None], prior.is_tied)
@@ -251,7 +251,7 @@ def _declare_factor(prior: Any, dims: Dims, prefix: str) -> tuple[Any, Spread]:
     return mean, spread
 
 
-def _assemble(chi_square: Any, lower: Any, n_features: int) -> Any:
+def _bartlett_factor(chi_square: Any, lower: Any, n_features: int) -> Any:
     """Make the triangular factor (..., row, column, 1).
 
     By one gather, for what is joined would have to be split for the gradient, and with the last axis in place, for

@@ -73,7 +73,7 @@ def declare(declaration: Any, name: str, dims: tuple[str, ...], space: Space, *,
     shape = tuple(len(model.coords[dim]) for dim in dims)
     declaration = as_function(declaration, shared=shared)
     if callable(declaration):
-        variable = _created(declaration, name, dims, model)
+        variable = _create_by_function(declaration, name, dims, model)
         if not is_declaration(variable) or callable(variable):
             raise TypeError(
                 f"the function that declares the prior of {name!r} must return the variable it creates, found "
@@ -89,7 +89,7 @@ def declare(declaration: Any, name: str, dims: tuple[str, ...], space: Space, *,
     return variable
 
 
-def _created(declaration: Any, name: str, dims: tuple[str, ...], model: Any) -> Any:
+def _create_by_function(declaration: Any, name: str, dims: tuple[str, ...], model: Any) -> Any:
     """Call a function of name and dims, refusing names that are taken."""
     before = set(model.named_vars)
     advice = f"Derive the names of hyperparameters from {name!r}, as in f'{{name}}_scale'"

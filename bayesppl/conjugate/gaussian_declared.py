@@ -99,7 +99,7 @@ class MeanAndCholesky(Declared):
 
         mean = declare(self.mean_prior, **named(dims, prefix, "mean"), space=REAL)
         covariance = named(dims, prefix, "covariance")
-        spread = _lkj(self.cholesky_prior, covariance["dims"], prefix)
+        spread = _declare_lkj(self.cholesky_prior, covariance["dims"], prefix)
         return {
             "mean": mean,
             "covariance": pm.Deterministic(var=spread.covariance, **covariance),
@@ -123,7 +123,7 @@ class MeanAndCholesky(Declared):
         return of_root + of_rows + of_directions
 
 
-def _lkj(prior: LKJ, dims: tuple[str, ...], prefix: str) -> Spread:
+def _declare_lkj(prior: LKJ, dims: tuple[str, ...], prefix: str) -> Spread:
     """Declare standard deviations and partial correlations."""
     import pymc as pm
 

@@ -112,7 +112,7 @@ def leave_one_out(
     if members.few_weights is None or (posterior.shared and present is not None):
         return None
     fitted = log_predictive(posterior)(rows)
-    return fitted, _without(posterior, rows.X, present, members, fitted)
+    return fitted, _leave_out(posterior, rows.X, present, members, fitted)
 
 
 def log_normal_density(mean: Array, variance: Array) -> LogDensity:
@@ -193,9 +193,10 @@ def leave_one_out_sparse(
     return log_sparse_predictive(posterior)(rows), out
 
 
-def _without(
+def _leave_out(
     posterior: NormalInverseGamma, X: Array, present: Array | None, members: Membership, fitted: Array
 ) -> Array:
+    """Compute log p(x_i | y = k, all data but row i) of rows of few weights: (n_rows, n_classes)."""
     groups = members.groups
     together, log1p = (X.shape[1], own_log1p_sum) if -1 in posterior.shared else (1, own_log1p_squares)
     w, half = groups.weights[:, None], np.asarray(together / 2)

@@ -40,7 +40,7 @@ def log_predictive(posterior: MatrixNormalInverseWishart) -> LogDensity:
     def log_t(at: Array) -> Evaluate:
         squares, log_det = _squares(joint, at, q)
         inflation = (posterior.kappa + 1) / posterior.kappa
-        return lambda X: _of_ratio(squares(X), dof, len(at) - q, log_det, inflation)
+        return lambda X: _log_t_of_ratio(squares(X), dof, len(at) - q, log_det, inflation)
 
     by_gaps = by_pattern(log_t, joint.location.shape[1])
     return LogDensity(lambda rows: by_gaps(rows.X))
@@ -53,7 +53,7 @@ def leave_one_out(
     joint, dof, (q, p) = posterior.joint, _dof(posterior), posterior.effect.shape[-2:]
     squares_of_rows, log_det = _squares(joint, np.arange(q + p), q)
     squares, inflation = squares_of_rows(rows.X), (joint.kappa + 1) / joint.kappa
-    fitted = _of_ratio(squares, dof, p, log_det, inflation)
+    fitted = _log_t_of_ratio(squares, dof, p, log_det, inflation)
     weights = np.broadcast_to(members.weights, len(rows))
     left, left_dof = joint.kappa[members.codes] - weights, dof[members.codes] - weights
     with np.errstate(divide="ignore", invalid="ignore"):  # where nothing is left the answer is not finite
@@ -64,12 +64,12 @@ def leave_one_out(
         # of the numbers given the predictors
         log_shrunk = log_shrunks[1] - log_shrunks[0]
         own_det = np.broadcast_to(log_det, len(dof))[members.codes] + log_shrunk
-        own = _of_ratio(own_squares, left_dof, p, own_det, (left + 1) / left)
+        own = _log_t_of_ratio(own_squares, left_dof, p, own_det, (left + 1) / left)
         if not posterior.is_tied:
             return fitted, members.replaced(fitted, own)
         apart = squares_of_rows(joint.location)
         moved = [moved_squares(*each, members) for each in zip(squares, apart, factors, strict=True)]
-        without = _of_ratio(moved, left_dof[:, None], p, log_det + log_shrunk[:, None], inflation)
+        without = _log_t_of_ratio(moved, left_dof[:, None], p, log_det + log_shrunk[:, None], inflation)
     return fitted, members.replaced(without, own)
 
 
@@ -109,7 +109,7 @@ def _squares(joint: NormalInverseWishart, at: Array, n_predictors: int) -> tuple
     return squares, log_det
 
 
-def _of_ratio(
+def _log_t_of_ratio(
     squares: Sequence[Array] | Array, dof: Array, dimension: int, log_det: Array, inflation: Array
 ) -> Array:
     """Compute the log density of numbers given predictors, from the squares of predictors and of both together."""

@@ -232,17 +232,17 @@ def shared(X: np.ndarray, shares: np.ndarray, matrix: bool, tied: bool) -> Tripl
     count, mean, scatter : as :func:`diagonal` and :func:`products` return them
         None where a cell is missing.
     """
-    count, mean, scatter, between = _about(X, shares, _typical(X[:_TYPICAL_ROWS]), matrix, matrix and tied)
+    count, mean, scatter, between = _moments_about(X, shares, _typical(X[:_TYPICAL_ROWS]), matrix, matrix and tied)
     if not np.isfinite(scatter).all():
         return None
     if not (_squares(between, matrix) <= _DIGITS_KEPT * _squares(scatter, matrix)).all():
-        each = [_about(X, shares[:, k : k + 1], mean[k], matrix, False) for k in range(len(count))]
+        each = [_moments_about(X, shares[:, k : k + 1], mean[k], matrix, False) for k in range(len(count))]
         mean, scatter = (np.concatenate([found[i] for found in each]) for i in (1, 2))
     scatter = scatter.sum(0) if tied else scatter
     return (count if matrix else np.repeat(count[:, None], X.shape[1], 1)), mean, scatter
 
 
-def _about(
+def _moments_about(
     X: np.ndarray, shares: np.ndarray, pivot: np.ndarray, matrix: bool, pooled: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Compute counts, means and scatters from deviations from a pivot, and what was subtracted of the latter."""

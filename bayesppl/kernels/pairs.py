@@ -115,7 +115,7 @@ class Pairs:
     def __add__(self, other: Pairs) -> Pairs:
         total, lost = two_sum(self.high, other.high)
         rounded = np.abs(self.low) + np.abs(other.low) + np.abs(lost)
-        return _normal(total, (self.low + other.low) + lost, self.error + other.error, rounded)
+        return _normalised(total, (self.low + other.low) + lost, self.error + other.error, rounded)
 
     def __sub__(self, other: Pairs) -> Pairs:
         return self + (-other)
@@ -126,7 +126,7 @@ class Pairs:
         size, other_size = np.abs(self.high), np.abs(other.high)
         error = size * other.error + other_size * self.error + self.error * other.error
         rounded = np.abs(lost) + np.abs(one) + np.abs(two)
-        return _normal(product, lost + (one + two), error + np.abs(self.low * other.low) + _TINY, rounded)
+        return _normalised(product, lost + (one + two), error + np.abs(self.low * other.low) + _TINY, rounded)
 
     def over(self, divisor: Pairs) -> Pairs:
         """Divide; the quotient is zero where the divisor is zero."""
@@ -165,6 +165,6 @@ def largest_ratio(error: np.ndarray, size: np.ndarray) -> float:
     return float(np.divide(error, size, out=np.zeros(np.shape(error)), where=size > 0).max(initial=0.0))
 
 
-def _normal(high: np.ndarray, low: np.ndarray, error: np.ndarray, rounded: np.ndarray) -> Pairs:
+def _normalised(high: np.ndarray, low: np.ndarray, error: np.ndarray, rounded: np.ndarray) -> Pairs:
     """Make a pair whose low part is below half a unit in the last place of its high one."""
     return Pairs(*two_sum(high, low), error + _LAST_BITS * rounded)
