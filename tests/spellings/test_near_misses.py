@@ -348,6 +348,58 @@ def test_a_normal_prior_of_any_width_is_exact(sigma):
     assert _solution(_wide(partial(pm.Normal, mu=0.0, sigma=sigma))) == "exact"
 
 
+UNITS = [1e-12, 1e-6, 1.0, 1e6, 1e12]
+
+
+def _normal_means_in(unit, y):
+    pm.Normal("x", pm.Normal("mu", 3.0 * unit, 5.0 * unit, shape=(K, D))[y], unit, observed=unit * REAL)
+
+
+def _variances_in(unit, y):
+    v = pm.InverseGamma("v", 3.0, 2.0 * unit**2, shape=(K, D))
+    mu = pm.Normal("mu", unit, pt.sqrt(v / 0.3), shape=(K, D))
+    pm.Normal("x", mu[y], pt.sqrt(v)[y], observed=unit * REAL)
+
+
+def _vectors_of_other_units_in(unit, y):
+    scales = np.array([unit, 1.0])
+    cov = KNOWN * np.outer(scales, scales)
+    mu = pm.MvNormal("mu", scales, cov=4.0 * cov, shape=(K, D))
+    pm.MvNormal("x", mu[y], cov=cov, observed=REAL * scales)
+
+
+def _waiting_times_in(unit, y):
+    rate = pm.Gamma("rate", 2.0, 3.0 * unit, shape=(K, D))
+    pm.Exponential("x", rate[y], observed=unit * (1.0 + COUNTS))
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize(
+    "declare", [_normal_means_in, _variances_in, _vectors_of_other_units_in, _waiting_times_in]
+)
+def test_models_are_exact_in_any_unit(declare, unit):
+    assert _solution(partial(declare, unit)) == "exact"
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_factor_of_a_prior_is_seen_in_any_unit(unit):
+    def declare(y):
+        mu = pm.Normal("mu", 3.0 * unit, 5.0 * unit, shape=(K, D))
+        pm.Potential("more", 3.0 * pt.tanh(mu / (5.0 * unit)))
+        pm.Normal("x", mu[y], unit, observed=unit * REAL)
+
+    assert _solution(declare) == "compressed"
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_heavy_tail_is_seen_in_any_unit(unit):
+    def declare(y):
+        mu = pm.StudentT("mu", nu=5.0, mu=3.0 * unit, sigma=5.0 * unit, shape=(K, D))
+        pm.Normal("x", mu[y], unit, observed=unit * REAL)
+
+    assert _solution(declare) == "compressed"
+
+
 def test_logits_whose_probabilities_are_uniform_are_exact():
     def declare(y):
         pm.Bernoulli("x", logit_p=pm.Logistic("logit", 0.0, 1.0, shape=(K, D))[y], observed=COUNTS > 1)

@@ -36,8 +36,9 @@ class MeansAndVariances(Natural):
         n = (coefficients.shape[-1] - 2) // 2
         kappa = tidy(-2 * coefficients[..., 2 + n :])
         location = _location(coefficients[..., 2 : 2 + n], kappa)
-        a = tidy(-coefficients[..., 0] - 1 - n / 2)
-        b = tidy(-coefficients[..., 1] - (kappa * location**2).sum(-1) / 2)
+        a = tidy(-coefficients[..., 0] - 1 - n / 2, 1.0)
+        between = (kappa * location**2).sum(-1) / 2
+        b = tidy(-coefficients[..., 1] - between, between)
         if not self.shared:
             return NormalInverseGamma(location[..., 0], kappa[..., 0], a, b).sized(self.entries)
         location, kappa = (np.moveaxis(values, -1, self.shared[0]) for values in (location, kappa))
@@ -166,7 +167,7 @@ class MeansAndCovariances(Natural):
         psi = whole - self._between(kappa, location)
         scale = np.sqrt(np.abs(np.einsum("...ii->...i", psi)))
         psi = np.where(np.abs(psi) < 1e-10 * scale[..., :, None] * scale[..., None, :], 0.0, tidy(psi))
-        return NormalInverseWishart(location, kappa, tidy(nu), psi).sized(self.entries, self._tied)
+        return NormalInverseWishart(location, kappa, tidy(nu, 1.0), psi).sized(self.entries, self._tied)
 
     def log_normalizer(self, h: Any, rows: Moments) -> Any:
         kappa, location, nu, whole = self._unpacked(h)

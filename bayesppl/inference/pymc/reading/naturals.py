@@ -144,7 +144,9 @@ class ProbabilitiesOrRates(Natural):
         return np.stack(self.pair.natural(theta), axis=-1)
 
     def belief(self, coefficients: Array) -> Beta | Gamma:
-        return self.pair(*map(tidy, self._hyperparameters(coefficients))).sized(self.entries)
+        first, second = self._hyperparameters(coefficients)
+        second = tidy(second, 0.0 if self.pair is Gamma else 1.0)
+        return self.pair(tidy(first, 1.0), second).sized(self.entries)
 
     def log_normalizer(self, h: Any, rows: Successes | Events) -> Any:
         counted = zip(self._hyperparameters(h), rows.values(), strict=False)
@@ -185,7 +187,7 @@ class Simplices(Natural):
         return np.log(theta[self.parameter])
 
     def belief(self, coefficients: Array) -> Dirichlet:
-        concentration = tidy(coefficients + 1).reshape((*self.entries[:1], -1))
+        concentration = tidy(coefficients + 1, 1.0).reshape((*self.entries[:1], -1))
         return Dirichlet(concentration).sized(concentration.shape, self.sizes, self.parameter)
 
     def log_normalizer(self, h: Any, rows: Counts) -> Any:
@@ -193,14 +195,20 @@ class Simplices(Natural):
         return pt.gammaln(alpha).sum(-1) - pt.gammaln(alpha.sum(-1))
 
 
-def tidy(values: Array) -> Array:
+def tidy(values: Array, terms: Array | float = 0.0) -> Array:
     """Round numbers that were found by least squares, where they are within errors of one with few digits.
 
     Six digits: of numbers that have more, hardly any is as close as this to one with six.
+
+    Parameters
+    ----------
+    terms : array, optional
+        How large numbers are whose difference was taken: one that is as small as their rounding errors is zero.
+        Other small numbers are in the unit of the rows, and may be as small as they like.
     """
     values = np.asarray(values, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         digits = 10.0 ** (5 - np.floor(np.log10(np.abs(values))))
         short = np.round(values * digits) / digits
     near = np.abs(values - short) <= 1e-10 * np.abs(values)
-    return np.where(np.abs(values) < 1e-11, 0.0, np.where(near, short, values))
+    return np.where(np.abs(values) < 1e-11 * terms, 0.0, np.where(near, short, values))

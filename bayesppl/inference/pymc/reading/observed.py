@@ -183,11 +183,17 @@ class Observed:
         return same_values(found, np.take_along_axis(usual, order, 0))
 
 
-def same_values(one: Array, other: Array, tolerance: float = 1e-9) -> bool:
-    """Whether two arrays are equal up to rounding; infinities must be the same."""
+def same_values(one: Array, other: Array, tolerance: float = 1e-9, least: float = 1.0) -> bool:
+    """Whether two arrays are equal up to rounding; infinities must be the same.
+
+    Parameters
+    ----------
+    least : float
+        Size below which numbers are compared as those of this size are. It is 0 for those that have a unit.
+    """
     with np.errstate(invalid="ignore"):
         gap = np.abs(one - other)
-    scale = np.maximum(1.0, np.maximum(np.abs(one), np.abs(other)))
+    scale = np.maximum(least, np.maximum(np.abs(one), np.abs(other)))
     return bool(((one == other) | (gap <= tolerance * scale)).all())
 
 

@@ -25,6 +25,9 @@ from bayesppl.inference.pymc.graphs import (
 )
 from bayesppl.kernels.arrays import Array, Theta
 
+#: Steps by which it is seen how wide a prior is, and up to how many pairs of entries each is stepped by itself.
+STEPS, LARGEST = 10.0 ** np.arange(-15, 16), 10_000
+
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
@@ -44,6 +47,8 @@ class Coordinates:
         A point inside the support of the prior.
     moving : sequence of int
         Places of the variables that are looked at; the others stay where they start.
+    units : sequence of arrays
+        How far the density of a variable without a transform is about the same; 1 of others.
     """
 
     model: Any
@@ -53,6 +58,7 @@ class Coordinates:
     values: Sequence[Any]
     start: Sequence[Array]
     moving: Sequence[int]
+    units: Sequence[Array]
     _made: dict[Any, Any] = field(default_factory=dict)
 
     @classmethod
@@ -63,13 +69,50 @@ class Coordinates:
         start = _starts(model)
         own = [model.rvs_to_values[variable] for variable in free]
         values = [pt.tensor(name=v.name, dtype=v.dtype, shape=s.shape) for v, s in zip(own, start, strict=True)]
-        return cls(model, inputs, free, list(model.potentials), values, start, range(len(free)))
+        units = [np.ones(())] * len(free)
+        return cls(model, inputs, free, list(model.potentials), values, start, range(len(free)), units)
 
     def select(self, free: Sequence[Any], potentials: Sequence[Any]) -> Coordinates:
         """Return the coordinates of some free variables."""
         places = [self.free.index(variable) for variable in free]
         values, start = [self.values[i] for i in places], [self.start[i] for i in places]
-        return Coordinates(self.model, self.inputs, free, potentials, values, start, range(len(free)))
+        units = [self.units[i] for i in places]
+        return Coordinates(self.model, self.inputs, free, potentials, values, start, range(len(free)), units)
+
+    def in_own_units(self) -> Coordinates:
+        """Return the same coordinates, whose points lie as far apart as the priors are wide, in any unit."""
+        return replace(self, units=[self._unit(place) for place in range(len(self.free))])
+
+    def _unit(self, place: int) -> Array:
+        if self.transforms[place] is not None:
+            return np.ones(())
+        densities = self.log_prior(jacobian=False)
+        found = self._widths(densities[place], place)
+        potentials = densities[len(self.free) :]
+        if potentials and (found == STEPS[-1]).all():  # flat, but for a potential
+            found = self._widths(pt.add(*(term.sum() for term in potentials), pt.zeros(())), place)
+        return np.where(found == STEPS[-1], 1.0, found).reshape(self.start[place].shape)
+
+    def _widths(self, density: Any, place: int) -> Array:
+        """Find the largest steps of the entries of a variable by which a log density changes by one or less."""
+        here, start = [values[None] for values in self.start], self.start[place]
+        [usual] = self.evaluate([density], here)
+        if usual.shape[1:] != start.shape[: usual.ndim - 1]:
+            density, usual = density.sum(), usual.sum()[None]
+        # one term for each entry, or for those of the last axes, which are stepped one after the other
+        n_terms = usual.size
+        per_term = start.size // n_terms
+        moved = np.eye(per_term) if per_term * start.size <= LARGEST else np.ones((1, per_term))
+        moves = np.multiply.outer(STEPS, np.concatenate([moved, -moved]))[:, :, None]
+        moves = np.broadcast_to(moves, (*moves.shape[:2], n_terms, per_term))
+        points = [np.broadcast_to(values, (moves[..., 0, 0].size, *values.shape[1:])) for values in here]
+        points[place] = start + moves.reshape(-1, *start.shape)
+        with np.errstate(all="ignore"):
+            [found] = self.evaluate([density], points)
+            change = np.abs(found.reshape(moves.shape[:3]) - usual.ravel())
+        steady = (change.reshape(len(STEPS), 2, -1, n_terms) <= 1).all(1)
+        last = np.logical_and.accumulate(steady).sum(0) - 1
+        return np.asarray(np.broadcast_to(STEPS[np.maximum(last, 0)].T, (n_terms, per_term)))
 
     def given(self, moving: Sequence[int], points: Sequence[Array]) -> Coordinates:
         """Return the same coordinates, of which only some move, the others at a point; caches are shared."""
@@ -134,7 +177,10 @@ class Coordinates:
         -------
         list of arrays (size, ...)
         """
-        reach = [spread if transform else spread * stretch for transform in self.transforms]
+        reach = [
+            unit * (spread if transform else spread * stretch)
+            for transform, unit in zip(self.transforms, self.units, strict=True)
+        ]
         return [
             values + reach[place] * rng.uniform(-1, 1, (size, *values.shape))
             if place in self.moving

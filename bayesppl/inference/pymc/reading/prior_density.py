@@ -246,9 +246,12 @@ def _solve(density: PriorDensity, n_points: int, rng: np.random.Generator, *, to
     design, solver = linear_solver(statistics.reshape(n_points, target.shape[1], -1))
     values = target.T[..., None]
     coefficients = solver @ values
-    unexplained = np.abs(design @ coefficients - values).max(1)
-    if (unexplained > UNEXPLAINED * np.maximum(1.0, np.abs(values).max(1))).any():
+    largest = np.maximum(1.0, np.abs(values).max(1, keepdims=True))
+    if (np.abs(design @ coefficients - values) > UNEXPLAINED * largest).any():
         return "the prior is not conjugate to the likelihood"
+    # what is as small as rounding errors, whatever the unit of the statistics, is none
+    parts = coefficients * np.swapaxes(np.abs(design).max(1, keepdims=True), 1, 2)
+    coefficients = np.where(np.abs(parts) < 1e-11 * largest, 0.0, coefficients)
     try:
         # a flat prior has no centre, and is refused as improper
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -275,6 +275,11 @@ def _at(theta: Theta, points: Any) -> Theta:
     return {name: values[points] for name, values in theta.items()}
 
 
+def _furthest(coordinates: Coordinates, place: int) -> Array:
+    """Return how far a variable is followed."""
+    return coordinates.units[place] * (FURTHER if coordinates.transforms[place] is None else FAR)
+
+
 def _ends(coordinates: Coordinates, rng: np.random.Generator) -> list[list[Array]]:
     """Return points at the ends of all variables, and of some of them."""
     found = []
@@ -283,7 +288,7 @@ def _ends(coordinates: Coordinates, rng: np.random.Generator) -> list[list[Array
             points = coordinates.draw(ENDS, rng)
             for place in coordinates.moving:
                 if not moved or rng.random() < 0.5:
-                    reach = FURTHER if coordinates.transforms[place] is None else FAR
+                    reach = _furthest(coordinates, place)
                     # every entry as often up as down: by chance some entry of many would never go one way
                     both = np.arange(ENDS).reshape(-1, *[1] * (points[place].ndim - 1)) % 2 * 2.0 - 1.0
                     signs = rng.permuted(np.broadcast_to(both, points[place].shape), axis=0)
@@ -306,7 +311,7 @@ def _covers(name: str, event: Event, usual: Array, ends: Sequence[Array]) -> boo
 
 
 def _correlations(matrices: Array) -> Array:
-    """The correlations below the diagonals of covariance matrices."""
+    """Compute the correlations below the diagonals of covariance matrices."""
     rows, columns = np.tril_indices(matrices.shape[-1], -1)
     with np.errstate(all="ignore"):
         roots = np.sqrt(np.einsum("...ii->...i", matrices))
@@ -320,7 +325,7 @@ def _reaches(name: str, usual: Array, ends: Sequence[Array]) -> bool:
 
 
 def _far(name: str, usual: Array, every: Array) -> tuple[Array, Array]:
-    """At which points entries of a parameter are far above those at usual points, and far below."""
+    """Find the points at which entries of a parameter are far above those at usual points, and far below."""
     with np.errstate(all="ignore"):
         if name == "mean":
             middle = np.median(usual, axis=0)
@@ -335,7 +340,7 @@ def _are_ordered(density: prior_density.PriorDensity, name: str, usual: Array, r
     coordinates = density.coordinates
     points = coordinates.draw(CORNERS, rng)
     for place in coordinates.moving:
-        reach = FURTHER if coordinates.transforms[place] is None else FAR
+        reach = _furthest(coordinates, place)
         # not all as far, for sums and differences of equal numbers are not far
         signs = rng.choice([-1.0, 1.0], points[place].shape)
         points[place] = points[place] + reach * signs * rng.uniform(0.3, 1.0, points[place].shape)

@@ -59,7 +59,7 @@ class At:
         """Return the value of a graph without variables and classes, (n_features,); None for any other."""
         values = self(graph)
         first = np.asarray(values[0, 0])
-        return first if same_values(values, np.broadcast_to(first, values.shape), 1e-15) else None
+        return first if same_values(values, np.broadcast_to(first, values.shape), 1e-15, 0.0) else None
 
 
 #: Of the parameters of the distribution of each variable, and the column given for each row by the setting of the

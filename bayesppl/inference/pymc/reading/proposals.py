@@ -105,11 +105,13 @@ def _gaussian(make: Callable[[Any, Any], Family], of_means: Callable[[Any], Fami
             {"mean": mean},
             lambda prior, _: of_means(prior),
         )
-        if same_values(values, np.broadcast_to(values[:1], values.shape), 1e-15):
+        if same_values(values, np.broadcast_to(values[:1], values.shape), 1e-15, 0.0):
             return [means]
         given_variances = replace(means, known={"variance": variance}, rows=lambda _: make("diag", "jeffreys"))
-        tied = same_values(values, np.broadcast_to(values[:, :1], values.shape), 1e-14)
-        spherical = entries[1] > 1 and same_values(values, np.broadcast_to(values[..., :1], values.shape), 1e-14)
+        tied = same_values(values, np.broadcast_to(values[:, :1], values.shape), 1e-14, 0.0)
+        spherical = entries[1] > 1 and same_values(
+            values, np.broadcast_to(values[..., :1], values.shape), 1e-14, 0.0
+        )
         shared: tuple[int, ...] = ()
         structure, own = "diag", variance
         if cells is None and tied and spherical:
@@ -137,15 +139,16 @@ def _multivariate(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -
     values = at(covariance)
     n_classes, d = values.shape[1], values.shape[-1]
     covariance = pt.specify_shape(covariance, (n_classes, d, d))
+    least = float(np.diagonal(values, axis1=-2, axis2=-1).min())
     means = Proposal(
         MeansOfVectors((n_classes, d), (-1,), covariance=values[0]),
         {"mean": mean},
         lambda prior, _: KnownCovariances(prior),
     )
-    if same_values(values, np.broadcast_to(values[:1], values.shape), 1e-15):
+    if same_values(values, np.broadcast_to(values[:1], values.shape), 1e-15, least):
         return [means]
     of_means = replace(means, known={"covariance": covariance}, rows=lambda _: Gaussian("full", "jeffreys"))
-    tied = same_values(values, np.broadcast_to(values[:, :1], values.shape), 1e-14)
+    tied = same_values(values, np.broadcast_to(values[:, :1], values.shape), 1e-14, least)
     own = covariance[0] if tied else covariance
     natural = MeansAndCovariances((n_classes, d), (-2, -1) if tied else (-1,))
     structure: Literal["tied", "full"] = "tied" if tied else "full"

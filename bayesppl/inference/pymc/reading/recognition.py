@@ -64,7 +64,8 @@ def _read(model: Any, label_name: str, classes: Sequence[Hashable] | None, rng: 
         free, potentials = ([v for v in part if v in of] for of in (model.free_RVs, model.potentials))
         observed = [v for v in part if v in model.observed_RVs and v is not label.variable]
         everything = tuple(read_observed(model, v, label, inputs, theta) for v in observed)
-        block = Block(whole.select(free, potentials), everything, label.variable in part)
+        coordinates = whole.select(free, potentials).in_own_units()
+        block = Block(coordinates, everything, label.variable in part)
         for x in block.observed:
             require_rows(x, theta, label, rng)
         found.append(_recognise(block, label, weights, rng))
