@@ -334,7 +334,7 @@ def test_class_weights_that_are_confined_are_sampled(declare):
     with pm.Model() as model:
         label = declare()
         pm.Poisson("x", pm.Gamma("rate", 2.0, 0.5, shape=(K, D))[label], observed=COUNTS)
-    [weights] = [block for block in read(model, "y").blocks if block.component.holds_label]
+    [weights] = [block for block in read(model, "y").blocks if block.holds_label]
     assert weights.solution == "compressed"
 
 
