@@ -117,6 +117,8 @@ def _related(
     points: Sequence[Array],
 ) -> Match | None:
     """Relate the entries of a parameter to those of variables; None if that is not seen."""
+    if isinstance(event, tuple):
+        return None
     entry = "pair" if event == "simplex" and values.shape[-1] == 2 else event
     if entry in ("scalar", "pair"):
         sizes = tuple(coordinates.start[place].size for place in places)
@@ -205,6 +207,8 @@ def log_volume(coordinates: Coordinates, theta: Mapping[str, Any], events: Mappi
 
 def independent(values: Any, event: Event) -> Any:
     """Return the entries, of a graph or at points, from which the others follow."""
+    if isinstance(event, tuple):
+        return values[..., list(event)]
     if event == "simplex":
         return values[..., :-1]
     if event == "matrix":

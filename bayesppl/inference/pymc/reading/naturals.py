@@ -25,8 +25,9 @@ from bayesppl.conjugate.shared_cells import SharedCells
 from bayesppl.conjugate.statistics import Counts, Events, Successes
 from bayesppl.kernels.arrays import Array, Theta
 
-#: Numbers, simplices on the last axis, or symmetric matrices.
-Event = Literal["scalar", "simplex", "matrix"]
+#: Numbers, simplices on the last axis, symmetric matrices, or places on the last axis from which the others
+#: follow.
+Event = Literal["scalar", "simplex", "matrix"] | tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,9 +164,9 @@ class ProbabilitiesOrRates(Natural):
 @final
 @dataclass(frozen=True, eq=False)
 class Simplices(Natural):
-    """Probabilities that sum to one, on the last axis, under Dirichlet priors.
+    """Probabilities that sum to one, side by side on the last axis, under Dirichlet priors.
 
-    Its entries are (n_classes,) and, where there are several columns of levels, as many in each, their number.
+    Its entries are (n_classes,) and, where several simplices of one length lie side by side, their number.
 
     Attributes
     ----------
@@ -181,7 +182,10 @@ class Simplices(Natural):
 
     @property
     def events(self) -> Mapping[str, Event]:
-        return {self.parameter: "simplex"}
+        if len(set(self.sizes)) <= 1:
+            return {self.parameter: "simplex"}
+        last = np.cumsum(self.sizes) - 1
+        return {self.parameter: tuple(cell for cell in range(sum(self.sizes)) if cell not in last)}
 
     def statistics(self, theta: Theta) -> Array:
         return np.log(theta[self.parameter])
@@ -192,7 +196,8 @@ class Simplices(Natural):
 
     def log_normalizer(self, h: Any, rows: Counts) -> Any:
         alpha = h + 1 + rows.counts.reshape((*self.entries, -1))
-        return pt.gammaln(alpha).sum(-1) - pt.gammaln(alpha.sum(-1))
+        each = pt.split(alpha, self.sizes, axis=-1) if len(set(self.sizes)) > 1 else [alpha]
+        return pt.gammaln(alpha).sum(-1) - sum(pt.gammaln(own.sum(-1)) for own in each)
 
 
 def tidy(values: Array, terms: Array | float = 0.0) -> Array:

@@ -158,13 +158,15 @@ def _multivariate(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -
 
 
 def _categorical(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -> list[Proposal] | str:
-    if len({at(p).shape[-1] for [p] in parameters}) > 1:
-        return "columns with different numbers of levels share parameters"
-    probability = columns_of(parameters, 0, 1)
-    shape = n_classes, n_columns, n_levels = at(probability).shape[1:]
-    levels = [n_levels] * n_columns
-    natural = Simplices((n_classes, n_columns), sizes=tuple(levels))
-    probability = pt.specify_shape(probability, shape)
+    tables = [columns_of([own], 0, 1) for own in parameters]
+    shapes = [at(table).shape[1:] for table in tables]
+    levels = [n_levels for _, n_columns, n_levels in shapes for _ in range(n_columns)]
+    n_classes = shapes[0][0]
+    # columns of different lengths stand on one axis
+    entries, own = ((n_classes, len(levels)), levels[:1]) if len(set(levels)) == 1 else ((n_classes,), [])
+    natural = Simplices(entries, sizes=tuple(levels))
+    probability = pt.concatenate([table.reshape((n_classes, -1, *own)) for table in tables], axis=1)
+    probability = pt.specify_shape(probability, at(probability).shape[1:])
 
     def family(prior: Any, columns: Sequence[Hashable]) -> Family:
         return Categorical(prior, levels={name: list(range(n)) for name, n in zip(columns, levels, strict=True)})
