@@ -392,7 +392,7 @@ REFUSALS = {
     "incomplete rows for QDA": (
         "gap",
         ["{file}", "--target", "kind", "--model", "qda", "--missing", "skip"],
-        ["'width'", "missing", "diag"],
+        ["'width'", "missing", "gaussian-nb"],
     ),
     "test size": (None, ["iris", "--test-size", "1.5"], ["--test-size", "1.5", "between 0 and 1"]),
     "test size nan": (None, ["iris", "--test-size", "nan"], ["--test-size", "nan", "between 0 and 1"]),
