@@ -29,7 +29,7 @@ from bayesppl.inference.pymc.reading import proof
 from bayesppl.inference.pymc.reading.matches import independent
 from bayesppl.inference.pymc.reading.naturals import Event, Natural
 from bayesppl.inference.pymc.reading.points import Coordinates
-from bayesppl.inference.pymc.reading.prior_density import PriorDensity, linear_solver, link
+from bayesppl.inference.pymc.reading.prior_density import PriorDensity, link, orthogonalised
 from bayesppl.inference.pymc.reading.proposal import Proposal
 from bayesppl.kernels.arrays import Array, Theta
 
@@ -187,7 +187,8 @@ def _solved(
     if total is None:
         return None
     rest = pt.add(*(coordinates.log_prior(jacobian=True)[place].sum() for place in places), pt.zeros(()))
-    solver = pt.constant(linear_solver(natural.statistics(theta))[1])
+    _, orthogonal, triangle = orthogonalised(natural.statistics(theta))
+    solver = pt.constant(np.linalg.solve(triangle, orthogonal.mT))
     solution = (solver * total.transpose(*range(1, total.ndim), 0)[..., None, :]).sum(-1)
     coefficients, constant = solution[..., :-1], rest + solution[..., -1].sum()
     found = Collapsed(proposal, density, places, coefficients, constant, belief, known)

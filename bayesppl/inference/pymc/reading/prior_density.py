@@ -222,7 +222,7 @@ def propose(density: PriorDensity, rng: np.random.Generator) -> Conjugate | str:
     width = natural.statistics(density.parameters(density.coordinates.draw(1, rng))).shape[-1]
     n_factors = int(np.prod(natural.factors))
     if density.matches is not None:
-        found = _solve(density, 2 * width + 8, rng, together=False)
+        found = _solve(density, width + min(width, 100) + 8, rng, together=False)
         if not isinstance(found, str) or n_factors * width > LARGEST:
             return found
     if n_factors * width > LARGEST:
@@ -243,9 +243,9 @@ def _solve(density: PriorDensity, n_points: int, rng: np.random.Generator, *, to
         target = total.reshape(n_points, -1)
     if not np.isfinite(target).all():
         return "the prior is not conjugate to the likelihood"
-    design, solver = linear_solver(statistics.reshape(n_points, target.shape[1], -1))
+    design, orthogonal, triangle = orthogonalised(statistics.reshape(n_points, target.shape[1], -1))
     values = target.T[..., None]
-    coefficients = solver @ values
+    coefficients = np.linalg.solve(triangle, orthogonal.mT @ values)
     largest = np.maximum(1.0, np.abs(values).max(1, keepdims=True))
     if (np.abs(design @ coefficients - values) > UNEXPLAINED * largest).any():
         return "the prior is not conjugate to the likelihood"
@@ -260,17 +260,19 @@ def _solve(density: PriorDensity, n_points: int, rng: np.random.Generator, *, to
         return f"the prior is not a proper {natural.words}: {error}"
 
 
-def linear_solver(statistics: Array) -> tuple[Array, Array]:
-    """Return columns of statistics, (n_points, *factors, n), and what solves for their coefficients.
+def orthogonalised(statistics: Array) -> tuple[Array, Array, Array]:
+    """Orthogonalise columns of statistics, (n_points, *factors, n), for least squares.
 
     Returns
     -------
     columns : (*factors, n_points, n + 1)
         The last is constant.
-    solver : (*factors, n + 1, n_points)
-        Times values at the points: the coefficients by least squares.
+    orthogonal : (*factors, n_points, n + 1)
+    triangle : (*factors, n + 1, n + 1)
+        Their product is ``columns``.
     """
     columns = np.concatenate([statistics, np.ones((*statistics.shape[:-1], 1))], axis=-1)
     design = np.moveaxis(columns, 0, -2)
     scale = np.abs(design).max(-2, keepdims=True)
-    return design, np.linalg.pinv(design / scale) / np.swapaxes(scale, -1, -2)
+    orthogonal, triangle = np.linalg.qr(design / scale)
+    return design, orthogonal, triangle * scale
