@@ -25,8 +25,11 @@ from bayesppl.inference.pymc.graphs import (
 )
 from bayesppl.kernels.arrays import Array, Theta
 
-#: Steps by which it is seen how wide a prior is, and up to how many pairs of entries each is stepped by itself.
-STEPS, LARGEST = 10.0 ** np.arange(-15, 16), 10_000
+#: Steps by which it is seen how wide a prior is.
+STEPS = 10.0 ** np.arange(-15, 16)
+
+#: Largest number of pairs of entries up to which each entry is stepped by itself.
+MOST_PAIRS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,17 +76,14 @@ class Coordinates:
         return cls(model, inputs, free, list(model.potentials), values, start, range(len(free)), units)
 
     def select(self, free: Sequence[Any], potentials: Sequence[Any]) -> Coordinates:
-        """Return the coordinates of some free variables."""
+        """Return the coordinates of some free variables, with points as far apart as their priors are wide."""
         places = [self.free.index(variable) for variable in free]
-        values, start = [self.values[i] for i in places], [self.start[i] for i in places]
-        units = [self.units[i] for i in places]
-        return Coordinates(self.model, self.inputs, free, potentials, values, start, range(len(free)), units)
-
-    def in_own_units(self) -> Coordinates:
-        """Return the same coordinates, whose points lie as far apart as the priors are wide, in any unit."""
-        return replace(self, units=[self._unit(place) for place in range(len(self.free))])
+        values, start, units = ([own[i] for i in places] for own in (self.values, self.start, self.units))
+        found = Coordinates(self.model, self.inputs, free, potentials, values, start, range(len(free)), units)
+        return replace(found, units=[found._unit(place) for place in range(len(free))])
 
     def _unit(self, place: int) -> Array:
+        """Find how far apart points of a variable may lie for its density to stay about the same."""
         if self.transforms[place] is not None:
             return np.ones(())
         densities = self.log_prior(jacobian=False)
@@ -102,7 +102,7 @@ class Coordinates:
         # one term for each entry, or for those of the last axes, which are stepped one after the other
         n_terms = usual.size
         per_term = start.size // n_terms
-        moved = np.eye(per_term) if per_term * start.size <= LARGEST else np.ones((1, per_term))
+        moved = np.eye(per_term) if per_term * start.size <= MOST_PAIRS else np.ones((1, per_term))
         moves = np.multiply.outer(STEPS, np.concatenate([moved, -moved]))[:, :, None]
         moves = np.broadcast_to(moves, (*moves.shape[:2], n_terms, per_term))
         points = [np.broadcast_to(values, (moves[..., 0, 0].size, *values.shape[1:])) for values in here]

@@ -64,7 +64,7 @@ def _read(model: Any, label_name: str, classes: Sequence[Hashable] | None, rng: 
         free, potentials = ([v for v in part if v in of] for of in (model.free_RVs, model.potentials))
         observed = [v for v in part if v in model.observed_RVs and v is not label.variable]
         everything = tuple(read_observed(model, v, label, inputs, theta) for v in observed)
-        coordinates = whole.select(free, potentials).in_own_units()
+        coordinates = whole.select(free, potentials)
         block = Block(coordinates, everything, label.variable in part)
         for x in block.observed:
             require_rows(x, theta, label, rng)
