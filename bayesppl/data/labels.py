@@ -108,7 +108,7 @@ def without_missing(y: Any, unlabelled: Unlabelled) -> tuple[Any, Array]:
 
     Returns
     -------
-    labels : those that are there, of the type of ``y``
+    labels : those that are there, a list or an array
     absent : (n_rows,) of bool
 
     Raises
@@ -126,7 +126,7 @@ def without_missing(y: Any, unlabelled: Unlabelled) -> tuple[Any, Array]:
         there = np.flatnonzero(~absent)  # NA equals nothing, nor is it unequal
         absent[there] = [label == unlabelled.label for label in cells[there].tolist()]
     if not absent.any():
-        return y, absent
+        return y if isinstance(y, list | tuple) else given, absent
     if unlabelled.action == "refuse":
         raise RowError(
             "Input y contains NaN: a missing label in row ",
