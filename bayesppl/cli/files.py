@@ -74,6 +74,8 @@ def require_place(option: str, path: Path, data: Path, *, is_folder: bool = Fals
     for source in (data, *data.rglob("*.parquet")) if data.exists() else ():
         if any(map(source.samefile, replaced)):
             raise ValueError(f"{option} {str(path)!r} would replace the data in {str(source)!r}; name another one")
+    if path.suffix == ".parquet" and data.is_dir() and data.resolve() in path.resolve().parents:
+        raise ValueError(f"{option} {str(path)!r} would be read as a part of {str(data)!r}; name a file elsewhere")
 
 
 def format_of(path: Path) -> str:

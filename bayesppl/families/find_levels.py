@@ -33,10 +33,12 @@ def declared_levels(levels: Levels, columns: Sequence[Hashable]) -> dict[Hashabl
         If levels occur twice or read alike, or columns are missing or unknown.
     """
     levels = by_name(levels)
+    if isinstance(levels, np.ndarray):
+        levels = levels.tolist()
     if isinstance(levels, Mapping):
         by_column = {name: tuple(of_column) for name, of_column in levels.items()}
         named_once("levels", "column", by_column, columns)
-    elif isinstance(levels, Sequence) and not isinstance(levels, str):
+    elif isinstance(levels, Sequence) and not isinstance(levels, str) and all(isinstance(x, Hashable) for x in levels):
         by_column = dict.fromkeys(columns, tuple(levels))
     else:
         raise TypeError(

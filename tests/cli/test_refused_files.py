@@ -135,7 +135,11 @@ def test_data_are_not_overwritten(run, frame, tmp_path, monkeypatch):
         status, _, err = run(*arguments)
         assert status == 2, arguments
         assert "would replace the data in" in err
+    status, _, err = run("predict", "m.npz", "parts", "--drop", "kind", "--out", "parts/new.parquet")
+    assert status == 2
+    assert "would be read as a part of 'parts'" in err
     assert {path: path.read_bytes() for path in before} == before
+    assert list(Path("parts").iterdir()) == [Path("parts/a.parquet")]
 
 
 @pytest.mark.parametrize(

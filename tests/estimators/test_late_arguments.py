@@ -30,6 +30,8 @@ COUNTS = IRIS.astype(int)
         (lambda: bp.AutoClassifier(random_state="x"), "random_state must be None.*found 'x'"),
         (lambda: bp.CategoricalNB(levels=3), "levels must be a sequence.*found 3"),
         (lambda: bp.CategoricalNB(levels="abc"), "levels must be a sequence.*found 'abc'"),
+        (lambda: bp.CategoricalNB(levels=[[0, 1], [0, 1]]), "levels must be a sequence.*mapping of columns"),
+        (lambda: bp.CategoricalNB(levels=[np.arange(2)] * 2), "levels must be a sequence.*mapping of columns"),
         (lambda: bp.PoissonNB(exposure=3), "exposure must name the column.*found 3"),
         (lambda: bp.MixedNB(blocks=3), "blocks must be a mapping.*found 3"),
         (lambda: bp.GenerativeClassifier(3), "family must be a family.*found 3"),

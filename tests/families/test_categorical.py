@@ -170,6 +170,11 @@ def test_levels_that_do_not_fit_the_columns_are_refused(levels, message):
         fitted(levels=levels)
 
 
+def test_levels_may_be_an_array():
+    as_list, as_array = (bp.CategoricalNB(levels=levels).fit(X[["size"]], Y) for levels in (SIZES, np.array(SIZES)))
+    np.testing.assert_array_equal(as_array.predict_proba(X[["size"]]), as_list.predict_proba(X[["size"]]))
+
+
 def test_a_value_that_cannot_be_hashed_is_refused():
     with pytest.raises(ValueError, match=r"column 'tags' holds \['x'\].*lists to tuples"):
         bp.CategoricalNB().fit(pd.DataFrame({"tags": [["x"], ["y"]]}), [0, 1])
