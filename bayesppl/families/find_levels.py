@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -24,6 +24,12 @@ UNSEEN: Final = "(unseen)"
 Levels = Sequence[Hashable] | Mapping[Hashable, Sequence[Hashable]]
 
 
+def _are_levels(levels: Any) -> bool:
+    listed = levels.tolist() if isinstance(levels, np.ndarray) else levels
+    is_sequence = isinstance(listed, Sequence) and not isinstance(listed, str)
+    return is_sequence and all(isinstance(level, Hashable) for level in listed)
+
+
 def declared_levels(levels: Levels, columns: Sequence[Hashable]) -> dict[Hashable, tuple[Hashable, ...]]:
     """Return the levels of every column as declared, for all of them or by name.
 
@@ -33,12 +39,10 @@ def declared_levels(levels: Levels, columns: Sequence[Hashable]) -> dict[Hashabl
         If levels occur twice or read alike, or columns are missing or unknown.
     """
     levels = by_name(levels)
-    if isinstance(levels, np.ndarray):
-        levels = levels.tolist()
     if isinstance(levels, Mapping):
         by_column = {name: tuple(of_column) for name, of_column in levels.items()}
         named_once("levels", "column", by_column, columns)
-    elif isinstance(levels, Sequence) and not isinstance(levels, str) and all(isinstance(x, Hashable) for x in levels):
+    elif _are_levels(levels):
         by_column = dict.fromkeys(columns, tuple(levels))
     else:
         raise TypeError(

@@ -171,7 +171,9 @@ def test_levels_that_do_not_fit_the_columns_are_refused(levels, message):
 
 
 def test_levels_may_be_an_array():
-    as_list, as_array = (bp.CategoricalNB(levels=levels).fit(X[["size"]], Y) for levels in (SIZES, np.array(SIZES)))
+    as_list, as_array = (
+        bp.CategoricalNB(levels=levels).fit(X[["size"]], Y) for levels in (SIZES, np.array(SIZES))
+    )
     np.testing.assert_array_equal(as_array.predict_proba(X[["size"]]), as_list.predict_proba(X[["size"]]))
 
 

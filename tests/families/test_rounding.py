@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
+import bayesppl as bp
 from bayesppl.families.choosing.column_cells import rounding_of
 
 
@@ -40,3 +42,26 @@ def test_values_on_no_grid_have_no_step():
 def test_single_precision_keeps_the_step(digits):
     values = np.random.default_rng(2).normal(50, 10, 2000).round(digits).astype(np.float32)
     np.testing.assert_allclose(rounding_of(values.astype(float)), 10.0**-digits, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shift", [5e6, 1e7, 1.7e9])
+def test_values_far_from_zero_are_no_multiples_of_their_magnitude(shift):
+    assert rounding_of(shift + np.random.default_rng(3).normal(size=80)) == 0
+
+
+def test_steps_are_found_far_from_zero():
+    np.testing.assert_allclose(rounding_of(1e8 + np.arange(10)), 1, rtol=1e-12)
+    np.testing.assert_allclose(rounding_of(5e6 + np.arange(10) / 4), 0.25, rtol=1e-12)
+
+
+def test_rounding_errors_make_no_step():
+    np.testing.assert_allclose(rounding_of(np.array([0.1 + 0.2, 0.3, 0.1])), 0.1, rtol=1e-12)
+
+
+def test_histograms_and_chosen_densities_do_not_depend_on_the_origin():
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 3, 80)
+    X = np.round(rng.normal(size=(80, 3)) + y[:, None] * [1, 0, 0.5], 6)
+    for model in (bp.GenerativeClassifier(bp.Histogram()), bp.MixedNB()):
+        here, there = (clone(model).fit(X + shift, y).predict_proba(X + shift) for shift in (0, 1e7))
+        np.testing.assert_allclose(there, here, atol=1e-6)

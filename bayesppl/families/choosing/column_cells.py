@@ -86,7 +86,8 @@ def rounding_of(values: Array) -> float:
         None of them missing.
     """
     levels = np.unique(np.abs(values))
-    levels = levels[levels > 0]
+    # 0.1 + 0.2 and 0.3 are one level
+    levels = levels[np.diff(levels, prepend=0.0) > 1e-12 * levels]
     if not len(levels):
         return 1.0
     step = _decimal_step(levels)
@@ -94,7 +95,7 @@ def rounding_of(values: Array) -> float:
         is_single_precision = (levels.astype(np.float32) == levels).all()
     if not step and is_single_precision:
         digits = 10.0 ** (6 - np.floor(np.log10(levels)))
-        step = _decimal_step(np.rint(levels * digits) / digits)
+        step = _decimal_step(np.unique(np.rint(levels * digits) / digits))
     return step or _common_step(levels)
 
 
@@ -102,7 +103,7 @@ def _decimal_step(levels: Array) -> float:
     largest = levels[-1]
     for exponent in range(int(np.ceil(np.log10(largest))), int(np.floor(np.log10(largest))) - _MOST, -1):
         step = 10.0**exponent
-        if step and (_steps_off(levels, step) <= 1e-6).all():
+        if step and (_steps_off(levels, step) <= 1e-6).all() and _are_apart(levels, step):
             return float(step * np.gcd.reduce(np.rint(levels / step).astype(np.int64)))
     return 0.0
 
@@ -116,7 +117,7 @@ def _common_step(levels: Array) -> float:
     while step > 10.0**-_MOST * levels[-1]:
         others = np.flatnonzero(_steps_off(levels, step) > 1e-6)
         if not len(others):
-            return float(levels[-1] / np.rint(levels[-1] / step))
+            return float(levels[-1] / np.rint(levels[-1] / step)) if _are_apart(levels, step) else 0.0
         level, known = float(levels[others[0]]), step
         rest = level
         while rest > 1e-6 * level:
@@ -131,3 +132,8 @@ def _steps_off(levels: Array, step: float) -> Array:
     """Return how far each level is from a multiple of the step, in steps."""
     steps = levels / step
     return np.asarray(np.abs(steps - np.rint(steps)))
+
+
+def _are_apart(levels: Array, step: float) -> bool:
+    """Whether no two levels are the same multiple of the step, as 10,000,001 and 10,000,002 are of ten million."""
+    return bool(np.diff(np.rint(levels / step)).all())
