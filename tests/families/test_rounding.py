@@ -58,10 +58,14 @@ def test_rounding_errors_make_no_step():
     np.testing.assert_allclose(rounding_of(np.array([0.1 + 0.2, 0.3, 0.1])), 0.1, rtol=1e-12)
 
 
-def test_histograms_and_chosen_densities_do_not_depend_on_the_origin():
-    rng = np.random.default_rng(3)
-    y = rng.integers(0, 3, 80)
-    X = np.round(rng.normal(size=(80, 3)) + y[:, None] * [1, 0, 0.5], 6)
-    for model in (bp.GenerativeClassifier(bp.Histogram()), bp.MixedNB()):
-        here, there = (clone(model).fit(X + shift, y).predict_proba(X + shift) for shift in (0, 1e7))
-        np.testing.assert_allclose(there, here, atol=1e-6)
+@pytest.mark.parametrize("shift", [1e7, 1e9])
+@pytest.mark.parametrize(
+    "model", [bp.GenerativeClassifier(bp.Histogram()), bp.MixedNB(), bp.AutoClassifier()], ids=repr
+)
+def test_probabilities_do_not_depend_on_the_origin(model, shift):
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 3, 90)
+    X = rng.normal(size=(90, 3)) + y[:, None] * [1, 0, 0.5]
+    X = (X + 1e9) - 1e9  # the digits that are left far from zero
+    here, there = (clone(model).fit(X + shift, y).predict_proba(X + shift) for shift in (0, shift))
+    np.testing.assert_allclose(there, here, atol=1e-5)

@@ -64,7 +64,7 @@ def read_cells(
     x, present = present_numbers(table, name, "real-valued", refusal)
     rounding = rounding_of(x)
     # values on no grid: their digits end somewhere, and where is the same for all densities
-    step = rounding or 1e-9 * float(np.abs(x).max())
+    step = rounding or 1e-9 * float(np.ptp(x))
     of_cells = responsibilities[present]
     levels, places = np.unique(x, return_inverse=True)
     n_classes = len(classes)
