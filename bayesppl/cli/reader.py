@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import tempfile
@@ -180,15 +181,18 @@ class DataFile:
             source += "/**/*.parquet"
             self._require_same_columns(source)
         rows = f"read_parquet({quoted(source)}, union_by_name = true)"  # or numbers are cut to those of the first
-        metadata = execute(
-            f"select value from parquet_kv_metadata({quoted(source)}) where decode(key) = 'pandas'"
-        ).fetchone()
-        pandas = json.loads(metadata[0]) if metadata else {}
+        metadata = dict(
+            execute(
+                f"select decode(key) as name, first(value) from parquet_kv_metadata({quoted(source)}) "
+                "where name in ('pandas', 'ARROW:schema') group by name"
+            ).fetchall()
+        )
+        pandas = json.loads(metadata.get("pandas", "{}"))
         self.categories = {
             column["name"] for column in pandas.get("columns", []) if column["pandas_type"] == "categorical"
         }
-        # whole numbers to all but pandas, of nanoseconds or the like
-        durations = {
+        # whole numbers to all but pandas and Arrow, of nanoseconds or the like
+        durations = _durations(metadata.get("ARROW:schema", b"")) | {
             column["name"]
             for column in pandas.get("columns", [])
             if column["numpy_type"].startswith("timedelta64")
@@ -279,3 +283,13 @@ class DataFile:
             )
         reason = re.sub(r"(?s)^.*?Original Line:.*?\n|\n\s*\n.*", "", message)
         return f"{name} is not a CSV file with a header line: {reason} ({line})"
+
+
+def _durations(schema: bytes) -> set[str]:
+    """Find durations in the schema that polars and pyarrow write, where pyarrow is there to read it."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return set()
+    fields = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(schema))) if schema else ()
+    return {field.name for field in fields if pa.types.is_duration(field.type)}

@@ -9,8 +9,12 @@ import sys
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import bayesppl as bp
 from bayesppl.cli import frame_columns
 
 
@@ -223,6 +227,29 @@ def test_durations_are_refused_as_dates_are(run, penguins, tmp_path, suffix):
         assert run(*command, path, "--target", "kind", "--drop", "age")[0] == 0
     status, _, err = run("compare", path, "--target", "age")
     assert (status, "holds neither text nor numbers" in err) == (2, True)
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_durations_of_other_libraries_are_no_whole_numbers(run, penguins, tmp_path, library):
+    penguins["age"] = pd.to_timedelta(np.arange(len(penguins)) * 1e6, "s")
+    table = pa.Table.from_pandas(penguins).replace_schema_metadata()
+    if library == "polars":
+        pl.from_arrow(table).write_parquet(tmp_path / "p.parquet")
+    else:
+        pq.write_table(table, tmp_path / "p.parquet")
+    status, _, err = run("compare", tmp_path / "p.parquet", "--target", "kind")
+    assert (status, "column 'age' holds dates or times" in err) == (2, True)
+
+
+def test_numbers_in_one_file_and_text_in_another_are_levels(run, penguins, tmp_path):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    penguins["code"] = np.arange(len(penguins)) % 2
+    penguins[::2].to_parquet(folder / "a.parquet")
+    penguins[1::2].assign(code=["1", "n"] * 10).to_parquet(folder / "b.parquet")
+    options = ("--target", "kind", "--model", "mixed-nb", "--save", tmp_path / "m.npz")
+    assert run("fit", folder, *options)[0] == 0
+    assert bp.load(tmp_path / "m.npz").levels_of_columns()["code"] == ("0", "1", "n")
 
 
 def test_lists_and_targets_of_dates_are_refused_in_a_sentence(run, penguins, tmp_path):
