@@ -58,7 +58,7 @@ def require_source(data: str, target: str | None) -> None:
         raise ValueError(f"{data!r} needs --target COLUMN, the column that holds the labels")
 
 
-def require_place(option: str, path: Path, data: Path, *, is_folder: bool = False) -> None:
+def require_place(option: str, path: Path, data: Path | None = None, *, is_folder: bool = False) -> None:
     """Refuse a file or folder that could not be written, or would replace the data, before any work is done."""
     parent = path.resolve().parent
     if is_folder and path.exists() and not path.is_dir():
@@ -70,8 +70,10 @@ def require_place(option: str, path: Path, data: Path, *, is_folder: bool = Fals
         raise ValueError(
             f"{option} {str(path)!r}: the folder {str(written)!r} is not writable; choose another one"
         )
+    if data is None or not data.exists():
+        return
     replaced = {file for file in ([path / name for name in TABLES] if is_folder else [path]) if file.exists()}
-    for source in (data, *data.rglob("*.parquet")) if data.exists() else ():
+    for source in (data, *data.rglob("*.parquet")):
         if any(map(source.samefile, replaced)):
             raise ValueError(f"{option} {str(path)!r} would replace the data in {str(source)!r}; name another one")
     if path.suffix == ".parquet" and data.is_dir() and data.resolve() in path.resolve().parents:

@@ -205,6 +205,9 @@ def verify(model: Path, data: Path, target: str, dialect: Dialect) -> None:
     texts = tuple(str(name) for name, found in levels.items() if isinstance(found[0], str))
     features = tuple(map(str, classifier.fitted_.columns.names))
     source = Source(data, target, dialect, Chosen(keep=features, categorical=texts))
+    absent = [name for name in features if name not in source.file.columns]
+    if absent:
+        raise ValueError(f"the model needs column {absent[0]!r}, which is not among those of {str(data)!r}")
     rows = source.rows()
     stated = classifier.certificate(rows.X, rows.y)
     click.echo(to_json(stated))

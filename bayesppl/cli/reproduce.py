@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bayesppl.cli.files import require_place
+
 if TYPE_CHECKING:
     from bayesppl.reproduce import Inputs
 
@@ -93,6 +95,12 @@ def reproduce(
     if lists:
         _list()
         return
+    if only and studies:
+        raise ValueError(f"--only {only[0]!r} is for claims, and --study {studies[0]!r} runs none; leave one out")
+    if mnist not in (None, "openml") and not Path(mnist).exists():
+        raise ValueError(f"--mnist {mnist!r} is neither a file nor a folder; 'openml' downloads the digits")
+    if out is not None:
+        require_place("--out", out, is_folder=True)
     from bayesppl.reproduce import Inputs
     from bayesppl.reproduce import reproduce as recompute
 

@@ -206,6 +206,10 @@ def test_the_command_verifies_by_a_file(run, tmp_path):
     assert "differs" in json.loads(out)["verified"].values()
     assert err.startswith("not verified; what differs: 'class_weights', ")
     bp.AutoClassifier().fit(X[:, :2], Y).save(tmp_path / "auto.npz")
+    pd.read_csv(tmp_path / "rest.csv").iloc[:, 1:].to_csv(tmp_path / "narrow.csv", index=False)
+    status, _, err = run("verify", tmp_path / "m.npz", tmp_path / "narrow.csv", "--target", "kind")
+    assert status == 2
+    assert "the model needs column" in err
     status, _, err = run("verify", tmp_path / "auto.npz", tmp_path / "rest.csv", "--target", "kind")
     assert status == 2
     assert "AutoClassifier, which forgets no rows" in err

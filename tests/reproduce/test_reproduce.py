@@ -191,6 +191,19 @@ class TestCommand:
         assert code == 2
         assert "no claim is called 'D99'" in err
 
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (("--only", "T4", "--study", "iris"), "--only 'T4' is for claims"),
+            (("--only", "T4", "--mnist", "nowhere"), "--mnist 'nowhere' is neither a file nor a folder"),
+            (("--only", "T4", "--out", "nowhere/folder"), "there is no folder"),
+        ],
+    )
+    def test_options_that_cannot_be_followed_are_refused_before_any_work(self, run, options, message):
+        code, out, err = run(*options)
+        assert (code, out) == (2, "")
+        assert message in err
+
 
 class TestDigits:
     def test_idx_files_are_read_plain_and_gzipped(self, tmp_path):
