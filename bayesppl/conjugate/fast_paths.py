@@ -16,7 +16,7 @@ from bayesppl.conjugate.bits import Bits, bits_average, bits_leave_one_out, bits
 from bayesppl.conjugate.cell_rows import SparseCells, sparse_average, sparse_leave_one_out, sparse_log_predictive
 from bayesppl.conjugate.dirichlet import Dirichlet
 from bayesppl.conjugate.gamma import Gamma
-from bayesppl.conjugate.log_density import LogDensity, mixture, over_alternatives
+from bayesppl.conjugate.log_density import LogDensity, mixture
 from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import NumberRows
@@ -68,9 +68,7 @@ FAST_PATHS: Mapping[tuple[type, type], FastPath] = {
     (Dirichlet, Words): FastPath(
         words_log_predictive, words_leave_one_out, partial(mixture, words_log_predictive)
     ),
-    (TreeDirichlet, Outcomes): FastPath(
-        lambda posterior: trees_log_predictive(posterior).map(over_alternatives), trees_leave_one_out
-    ),
+    (TreeDirichlet, Outcomes): FastPath(trees_log_predictive, trees_leave_one_out),
     (TreeNormals, NumberRows): FastPath(trees_log_predictive, trees_leave_one_out),
     (NormalInverseGamma, NumberRows): FastPath(
         independent_normals.log_predictive,

@@ -24,6 +24,7 @@ from bayesppl.conjugate.membership import Membership, counts_without, weight_by_
 from bayesppl.conjugate.row_statistics import SingleRows
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.kernels.arrays import Array, Responsibilities, logarithm
+from bayesppl.kernels.class_sums import owned_rows
 from bayesppl.kernels.integer_levels import outcome_counts
 from bayesppl.kernels.lookups import level_sums
 from bayesppl.kernels.missing import by_gaps, describe_gaps
@@ -109,7 +110,7 @@ class Outcomes(SingleRows):
     @final
     def sum_rows(self, responsibilities: Responsibilities) -> Counts:
         columns = sorted({j for group in self.tables.groups if len(group) > 1 for j in group})
-        gaps = self.X[:, columns] < 0
+        gaps = owned_rows(self.X[:, columns], responsibilities)[0] < 0
         if gaps.any():
             raise ValueError(describe_gaps(gaps, [self.tables.columns[j] for j in columns], self.refusal))
         sizes = self.tables.sizes

@@ -58,7 +58,8 @@ def trees_log_predictive(posterior: AveragedTrees) -> LogDensity:
                 out[block, k] = of_columns + log_mean_over_trees(graphs[k % len(graphs)], of_pairs)
         return out
 
-    return LogDensity(log_density)
+    found = LogDensity(log_density)
+    return found.map(over_alternatives) if isinstance(posterior, TreeDirichlet) else found
 
 
 def log_predictive_of_seen(posterior: TreeDirichlet, rows: Outcomes) -> Array:
@@ -96,9 +97,9 @@ def trees_leave_one_out(
     without, n_classes = fitted.copy(), fitted.shape[1]
     # whose densities change with a row: those of all classes that share its tree
     changed = (
-        [(np.arange(len(rows)), range(n_classes))]
+        [(np.flatnonzero(members.weights), range(n_classes))]
         if posterior.is_common
-        else [(np.flatnonzero(members.codes == k), [k]) for k in range(n_classes)]
+        else [(np.flatnonzero((members.codes == k) & (members.weights > 0)), [k]) for k in range(n_classes)]
     )
     of_each = len(layout.sizes) if members.few_weights is not None else layout.sizes.sum()
     for graph, (those, classes) in zip(posterior.graphs, changed, strict=True):

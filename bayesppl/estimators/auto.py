@@ -102,12 +102,12 @@ class AutoClassifier(StackAnswers):
         ValueError, TypeError
             For values that no candidate takes, a single class, or candidates without probabilities.
         """
-        rows = read_all(X, y, sample_weight, self.classes)
+        rows = read_all(X, y, sample_weight, self.classes).counted()
         check_n_jobs(self.n_jobs)
         columns = Columns(rows.table.names, rows.table.is_named, type(self).__name__)
         if self.candidates is None:
             proposed, read = propose(rows)
-            tried = list(islice(proposed, max(LEAST_CANDIDATES, len(rows.counted()) // ROWS_PER_CANDIDATE)))
+            tried = list(islice(proposed, max(LEAST_CANDIDATES, len(rows) // ROWS_PER_CANDIDATE)))
             declared: dict[str, Any] = {"class_weights": self.class_weights, "n_jobs": self.n_jobs}
             found = [
                 fit_and_leave_out(

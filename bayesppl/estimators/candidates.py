@@ -104,7 +104,7 @@ def propose(rows: Rows) -> tuple[Iterator[Candidate], tuple[Column, ...]]:
     ValueError
         If no column has two different values, or one holds what no family takes, such as dates.
     """
-    table = rows.counted().table
+    table = rows.table
     matrix = table.matrix
     if issparse(matrix) and (matrix.data >= 0).all() and (matrix.data == matrix.data.round()).all():
         present, counts = Unrecoded(presence=True).fit(table), Unrecoded().fit(table)

@@ -81,7 +81,7 @@ def try_candidate(name: str, clf: Any, rows: Rows, n_jobs: int | None) -> LeftOu
                 raise
             return cross_validate(name, last, rows, n_jobs)
     try:
-        recoding = Preprocessing(clone(transformers).fit(rows.counted().table.native()))
+        recoding = Preprocessing(clone(transformers).fit(rows.table.native()))
     except (TypeError, ValueError):  # without labels; with them it may fit
         return cross_validate(name, clf, rows, n_jobs)
     return fit_and_leave_out(name, recoding, last, rows)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
@@ -180,3 +181,35 @@ def test_the_page_of_weights_gives_the_limits_that_are_kept():
         bp.GaussianNB().fit(X, Y, np.full(len(Y), weight))
     with pytest.raises(ValueError, match=r"must be zero or lie between 1e-100 and 1e\+100, found 1e\+101"):
         bp.GaussianNB().fit(X, Y, np.full(len(Y), 10 * LARGEST_WEIGHT))
+
+
+NUMBERS = {"a": np.linspace(-1, 1, 40) ** 2, "b": np.sin(np.arange(40.0))}
+LEVELS = {"a": list("ppqqq") * 8, "b": list("rsss") * 10}
+
+
+@pytest.mark.parametrize(
+    "estimator", [bp.JointCategoricalNB(), bp.TreeNB(), bp.TreeNB(tree="per_class")], ids=repr
+)
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.UnseenLevelWarning")
+def test_gaps_and_levels_of_rows_of_weight_zero_are_no_hindrance(estimator):
+    X, y = pd.DataFrame(LEVELS), np.arange(40) % 3
+    weights = np.ones(40)
+    weights[[3, 7]] = 0
+    X.loc[3, "a"], X.loc[7, "b"] = np.nan, "never seen"
+    counted = weights > 0
+    whole = clone(estimator).fit(X, y, sample_weight=weights)
+    alone = clone(estimator).fit(X[counted], y[counted])
+    np.testing.assert_array_equal(whole.predict_proba(X), alone.predict_proba(X))
+    left_out, others = whole.loo().proba, alone.predict_proba(X[~counted])
+    np.testing.assert_allclose(left_out[counted], alone.loo().proba, rtol=1e-13)
+    np.testing.assert_allclose(left_out[~counted], others, rtol=1e-12)
+
+
+def test_several_models_learn_nothing_from_rows_of_weight_zero():
+    X, y = pd.DataFrame({**NUMBERS, "c": LEVELS["a"]}), np.arange(40) % 2
+    X.loc[3, "c"], X.loc[7, "b"] = "never seen", np.nan
+    weights = np.ones(40)
+    weights[[3, 7]] = 0
+    whole = bp.AutoClassifier().fit(X, y, sample_weight=weights)
+    alone = bp.AutoClassifier().fit(X[weights > 0], y[weights > 0])
+    np.testing.assert_array_equal(whole.weights_, alone.weights_)
