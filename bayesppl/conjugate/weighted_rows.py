@@ -123,7 +123,8 @@ class WeightedRows(Statistics):
             values, [0.25, 0.5, 0.75], axis=0, weights=self.weights, method="inverted_cdf"
         )
         spread = (high - low) / 1.349
-        spread = np.where(spread > 0, spread, values.std(0))
+        squares = (values - np.average(values, axis=0, weights=self.weights)) ** 2
+        spread = np.where(spread > 0, spread, np.sqrt(np.average(squares, axis=0, weights=self.weights)))
         spread = np.where(spread > 0, spread, np.abs(median))
         return median, np.where(spread > 0, spread, 1.0)
 

@@ -213,3 +213,16 @@ def test_several_models_learn_nothing_from_rows_of_weight_zero():
     whole = bp.AutoClassifier().fit(X, y, sample_weight=weights)
     alone = bp.AutoClassifier().fit(X[weights > 0], y[weights > 0])
     np.testing.assert_array_equal(whole.weights_, alone.weights_)
+
+
+def test_weights_count_in_the_prior_of_a_column_half_of_whose_cells_are_equal():
+    cells, classes = np.array([[0.0]] * 8 + [[1.0], [2.0], [-1.0], [3.0]]), np.array([0, 1] * 6)
+    weights = np.array([1] * 10 + [3, 1])
+    student = bp.GenerativeClassifier(bp.families.StudentT(), inference="laplace")
+    at = np.repeat(np.arange(12), weights)
+    weighted = clone(student).fit(cells, classes, sample_weight=weights.astype(float))
+    repeated = clone(student).fit(cells[at], classes[at])
+    new = [[1.5], [0.5]]
+    np.testing.assert_allclose(
+        weighted.predict_proba(new, rule="map"), repeated.predict_proba(new, rule="map"), atol=1e-5
+    )
