@@ -52,7 +52,8 @@ class Learner(DeclaredClassifier, ABC):
             also (n_rows, n_classes) probabilities of the classes, for labels in doubt, in columns named by the
             classes or in their ascending order; rows of NaN have no label.
         sample_weight : (n_rows,) array-like, optional
-            A row of weight 2 counts as two rows. Weights are numbers of rows: divide relative ones by their mean,
+            A row of weight 2 counts as two rows, which are left out together wherever rows are left out (by
+            ``loo``, ``calibration``, ``tuning``). Weights are numbers of rows: divide relative ones by their mean,
             not by their sum.
         annotations : table or (n_rows, n_annotators) array-like, optional
             In place of ``y``, labels by annotators who may err: a table with the columns ``item`` (the place of
