@@ -25,9 +25,9 @@ Levels = Sequence[Hashable] | Mapping[Hashable, Sequence[Hashable]]
 
 
 def _are_levels(levels: Any) -> bool:
-    listed = levels.tolist() if isinstance(levels, np.ndarray) else levels
-    is_sequence = isinstance(listed, Sequence) and not isinstance(listed, str)
-    return is_sequence and all(isinstance(level, Hashable) for level in listed)
+    """Whether these are levels of all columns, no text, and no list of them for each column."""
+    is_sequence = isinstance(levels, Sequence | np.ndarray) and not isinstance(levels, str)
+    return is_sequence and all(isinstance(level, Hashable) for level in levels)
 
 
 def declared_levels(levels: Levels, columns: Sequence[Hashable]) -> dict[Hashable, tuple[Hashable, ...]]:

@@ -78,8 +78,8 @@ class Coordinates:
     def select(self, free: Sequence[Any], potentials: Sequence[Any]) -> Coordinates:
         """Return the coordinates of some free variables, with points as far apart as their priors are wide."""
         places = [self.free.index(variable) for variable in free]
-        values, start, units = ([own[i] for i in places] for own in (self.values, self.start, self.units))
-        found = Coordinates(self.model, self.inputs, free, potentials, values, start, range(len(free)), units)
+        values, start = ([own[i] for i in places] for own in (self.values, self.start))
+        found = Coordinates(self.model, self.inputs, free, potentials, values, start, range(len(free)), units=())
         return replace(found, units=[found._unit(place) for place in range(len(free))])
 
     def _unit(self, place: int) -> Array:
