@@ -31,6 +31,9 @@ _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?")
 # How else numbers are written, and what is to be done.
 _SPELLINGS = {
     re.compile(r"-?[1-9]\d{0,2}(,\d{3})+(\.\d+)?"): "if commas part the thousands, pass --thousands ,",
+    re.compile(r"-?[1-9]\d{0,2}([_'\u2019\u00a0\u202f]\d{3})+(\.\d+)?"): (
+        "if the mark parts the thousands, pass it as --thousands"
+    ),
     re.compile(r"[+-]?\d*,\d+"): "if commas mark decimals, pass --decimal ,",
     re.compile(r"[+-]?[\d.,]+\s*%"): "write them without percent signs",
     re.compile(r"\u2212[\d.]+"): "write their minus signs as -",
@@ -134,6 +137,8 @@ def _of_numbers(odd: Counter[str], n_cells: int, drop: str) -> str:
     if advice := _spelling(odd):
         return f"{found}; {advice}"
     options = " ".join(f"--na-values {shlex.quote(cell)}" for cell, _ in odd.most_common(3))
+    if any(character.isdigit() for cell in odd for character in cell):
+        return f"{found}; write those that are numbers as such, and pass {options} for those that are missing"
     return f"{found}; if that means missing values, pass {options}"
 
 

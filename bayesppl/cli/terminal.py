@@ -66,12 +66,12 @@ def cells(frame: Any) -> Any:
 
 
 def is_number(text: Any) -> bool:
-    """Return whether a text is written as a number."""
+    """Return whether a text is written as a number, in the way that files are read."""
     try:
         float(text)
     except ValueError:
         return False
-    return True
+    return str(text).isascii() and "_" not in str(text)  # which Python reads, and DuckDB does not
 
 
 def table(

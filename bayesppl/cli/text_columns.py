@@ -179,7 +179,7 @@ class TextColumns:
         marks = {*_GAPS, *given}.difference(level.strip() for level in levels)
         if "" in levels:
             cell = f"coalesce({cell}, '')"
-        numbers = ", ".join(mark for mark in given if is_number(mark))
+        numbers = ", ".join(f"{quoted(mark)}::double" for mark in given if is_number(mark))
         # where -9 is missing, -9.0 is too
         alike = f" or try_cast({cell} as double) in ({numbers})" if numbers else ""
         return f"if({among(f'trim({cell})', sorted(marks))}{alike}, null, {cell})"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
+from bayesppl.analysis.edges import edge_probabilities, sample_trees
 from bayesppl.analysis.evidence import column_choice
+from bayesppl.data.arguments import one_of
+from bayesppl.estimators.classifier import ask
 from bayesppl.estimators.learner import Learner
-from bayesppl.families import (
-    Family,
-    Product,
-)
+from bayesppl.families import AveragedTree, Family, GaussianTree, Product
 from bayesppl.families.choosing.infer_families import Integers
 from bayesppl.families.composite import Blocks
 from bayesppl.families.find_levels import Levels
@@ -19,13 +19,6 @@ from bayesppl.families.product import Pick
 
 if TYPE_CHECKING:
     import xarray as xr
-
-from typing import Literal
-
-from bayesppl.analysis.edges import edge_probabilities, sample_trees
-from bayesppl.data.arguments import one_of
-from bayesppl.estimators.classifier import ask
-from bayesppl.families import AveragedTree, GaussianTree
 
 
 @dataclass(eq=False, repr=False)

@@ -104,6 +104,8 @@ def test_marks_of_missing_cells_are_named_with_the_options_that_read_them():
         (["1,200", "12,500.50", "3,000,000"], "if commas part the thousands, pass --thousands ,"),
         (["12.5%", "3 %", "-1%"], "write them without percent signs"),
         (["\u22121.5", "\u22120.5"], "write their minus signs as -"),
+        (["1\u00a0500", "2\u00a0300.5"], "if the mark parts the thousands, pass it as --thousands"),
+        (["1_500", "12_300"], "if the mark parts the thousands, pass it as --thousands"),
     ],
 )
 def test_numbers_that_are_written_otherwise_throughout_are_recognised(cells, advice):
@@ -111,6 +113,22 @@ def test_numbers_that_are_written_otherwise_throughout_are_recognised(cells, adv
     assert remark.startswith("column 'price' is text, but all its cells are numbers, such as ")
     assert remark.endswith(advice)
     assert list(frame_columns.remarks(pd.DataFrame({"price": [*cells, "none of these"] * 20}))) == []
+
+
+def test_cells_with_figures_among_numbers_are_not_just_missing():
+    for cells in (["$5", "0x10"], ["\uff11\uff12"]):
+        (remark,) = frame_columns.remarks(pd.DataFrame({"price": [*cells, "2", "3", "4"] * 8}))
+        assert "no numbers" in remark
+        assert "; write those that are numbers as such, and pass --na-values " in remark
+
+
+def test_marks_of_missing_cells_that_look_like_numbers(run, tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n" + "1,u\n2,v\n-9.0,u\n" * 9)
+    marks = [option for mark in ("inf", "nan", "1_0", "\uff11", "-9") for option in ("--na-values", mark)]
+    saved = tmp_path / "t.npz"
+    options = ("--target", "y", "--model", "gaussian-nb", "--missing", "skip")
+    assert run("fit", tmp_path / "t.csv", *options, "--save", saved, *marks)[::2] == (0, "")
+    assert bp.load(saved).estimates(["mean"])["mean"].sel({"class": "u"}).item() > 0
 
 
 def test_a_column_without_a_cell_is_named(run, tmp_path):

@@ -204,6 +204,21 @@ def test_integer_columns_must_be_decided():
         bp.MixedNB(integers={"a": "gaussian", "n": "poisson", "m": "poisson"}).fit(counts, Y)
 
 
+def test_integers_that_gaps_made_floating_point_numbers_are_warned_of():
+    counts = X.assign(n=np.where(np.arange(N) == 2, np.nan, np.arange(N)), m=1)
+    with pytest.warns(UserWarning, match=r"column 'n' holds whole numbers .*astype\('Int64'\)") as warned:
+        assert bp.MixedNB(integers="poisson").fit(counts, Y).families_["poisson"][0] == ("m",)
+    assert len(warned) == 1
+    for integers, frame in (
+        ("gaussian", counts),
+        ({"m": "poisson"}, counts),
+        ("poisson", counts.astype({"n": "Int64"})),
+        ("poisson", counts.assign(n=counts["n"] + 0.5)),  # gaps beside fractions
+        ("poisson", X.assign(n=np.arange(N, dtype=float), m=1)),  # whole measurements without gaps
+    ):
+        bp.MixedNB(integers=integers).fit(frame, Y)
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [

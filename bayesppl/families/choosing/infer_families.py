@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
+import numpy as np
+from scipy.sparse import issparse
+
 from bayesppl.data.arguments import by_name
 from bayesppl.data.columns import Kind
 from bayesppl.data.names import listed, spelled
 from bayesppl.data.table import Table
-from bayesppl.errors import UndeclaredIntegersError
+from bayesppl.errors import UndeclaredIntegersError, warn
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.categorical import Categorical
 from bayesppl.families.choosing.block_columns import selected
@@ -44,6 +47,8 @@ def families_by_dtype(table: Table, integers: Integers | None) -> dict[str, tupl
     """
     kinds = {name: table.kind(name) for name in table.names}
     of_integers = _families_of([name for name, kind in kinds.items() if kind == "integer"], integers)
+    if isinstance(integers, str) and integers != "gaussian" and not issparse(table.matrix):
+        _warn_of_gaps(table, [name for name, kind in kinds.items() if kind == "continuous"], integers)
     by_family: dict[str, list[Hashable]] = {}
     for name, kind in kinds.items():
         family = of_integers[name] if kind == "integer" else _FAMILY_OF[kind]
@@ -91,6 +96,20 @@ def _by_dtype(table: Table, integers: Integers | None) -> tuple[tuple[Hashable, 
         )
     levels = {*by_family.get("categorical", ()), *by_family.get("bernoulli", ())}
     return tuple(name for name in table.names if name in levels), by_family.get("gaussian", ())
+
+
+def _warn_of_gaps(table: Table, columns: Sequence[Hashable], integers: str) -> None:
+    """Warn of integers that gaps have made floating-point numbers, as in pandas and numpy."""
+    for name in columns:
+        cells = table.select((name,)).numeric()
+        present = cells[~np.isnan(cells)]
+        if 0 < len(present) < len(cells) and (present == np.round(present)).all():
+            warn(
+                f"column {name!r} holds whole numbers as floating-point numbers, as a column of integers does "
+                f"once it has gaps; it is modelled as a measurement, not as integers={integers!r} has it. "
+                f"Convert it, as in X[{name!r}] = X[{name!r}].astype('Int64'), or name the blocks yourself",
+                UserWarning,
+            )
 
 
 def _families_of(columns: Sequence[Hashable], integers: Integers | None) -> dict[Hashable, str]:
