@@ -182,6 +182,21 @@ def test_the_user_s_names_are_kept(clf):
     assert isinstance(clf.to_pymc(), pm.Model)
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_the_user_s_variables_are_kept_in_any_unit(unit):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 30)
+    with pm.Model() as model:
+        label = pm.Categorical("label", pm.Dirichlet("w", np.ones(2)), observed=y)
+        variance = pm.InverseGamma("variance", 3.0, 2.0 * unit**2, shape=2)
+        mu = pm.Normal("mu", 0.0, 100.0 * pm.math.sqrt(variance), shape=2)
+        pm.Normal("x", mu[label], pm.math.sqrt(variance)[label], observed=unit * (100.0 + rng.normal(size=60)))
+    posterior = bp.from_pymc(model, "label").to_datatree(draws=100, random_state=1)["posterior"]
+    assert {"variance", "mu"} <= set(posterior.data_vars)
+    # 4.4 standard errors of the mean of 30 rows
+    np.testing.assert_allclose(posterior["mu"].mean(("chain", "draw")) / unit, 100.0, atol=0.8)
+
+
 def test_what_a_model_of_rows_cannot_do_is_refused(clf):
     with pytest.raises(ValueError, match="sample_weight"):
         bp.PyMCClassifier(build).fit(X, Y, np.ones(5))

@@ -204,6 +204,29 @@ def probabilities_that_fall_as_order_statistics_do(y):
     pm.Bernoulli("x", pt.stack([first, first * ratio], axis=1)[y], observed=COUNTS > 1)
 
 
+def rates_that_share_sources(y):
+    """Of three sums of two each, none is more than the two others together."""
+    a, b, c = (pm.Exponential(name, 2.0, shape=K) for name in "abc")
+    pm.Poisson("x", pt.stack([a + b, b + c, a + c], axis=1)[y], observed=COUNTS[:, [0, 1, 0]])
+
+
+def levels_less_probable_in_one_class_than_in_another(y):
+    first, ratio = pm.Beta("first", 2.0, 1.0), pm.Uniform("ratio", 0.0, 1.0)
+    q = pt.stack([first, first * ratio, pm.Uniform("other", 0.0, 1.0)])
+    pm.Categorical("x", pt.stack([q, 1 - q], axis=-1)[y], observed=BINARY)
+
+
+def means_cut_off_at_one_deviation(y):
+    variance = pm.InverseGamma("variance", 3.0, 2.0, shape=(K, D))
+    z = pm.TruncatedNormal("z", 0.0, 1.0, lower=-1.0, shape=(K, D))
+    pm.Normal("x", (pt.sqrt(variance) * z)[y], pt.sqrt(variance)[y], observed=REAL)
+
+
+def means_cut_off_at_one_deviation_of_all_classes(y):
+    variance, z = pm.InverseGamma("variance", 3.0, 2.0), pm.TruncatedNormal("z", 0.0, 1.0, lower=-1.0, shape=K)
+    pm.Normal("x", (pt.sqrt(variance) * z)[y], pt.sqrt(variance), observed=REAL[:, 0])
+
+
 def vectors_of_means_on_one_side_of_a_centre(y):
     squares = pm.ChiSquared("squares", np.array([6.0, 5.0]), shape=(K, D))
     below, side = pm.Normal("below", 0.0, 1.0, shape=K), pm.HalfNormal("side", 1.0, shape=(K, D))
@@ -271,6 +294,10 @@ NEAR_MISSES = [
     means_that_rise_by_roots_of_squares,
     rates_that_rise_as_order_statistics_do,
     probabilities_that_fall_as_order_statistics_do,
+    rates_that_share_sources,
+    levels_less_probable_in_one_class_than_in_another,
+    means_cut_off_at_one_deviation,
+    means_cut_off_at_one_deviation_of_all_classes,
 ]
 
 
@@ -286,11 +313,25 @@ def test_a_near_miss_is_not_exact(declare):
     assert _solution(declare) != "exact"
 
 
-def test_sums_and_differences_of_normal_means_are_exact():
-    def declare(y):
-        one, other = pm.Normal("one", 0.0, 1.0, shape=K), pm.Normal("other", 0.0, 1.0, shape=K)
-        pm.Normal("x", pt.stack([one + other, one - other], axis=1)[y], 1.0, observed=REAL)
+def sums_and_differences_of_normal_means(y):
+    one, other = pm.Normal("one", 0.0, 1e6, shape=K), pm.Normal("other", 0.0, 1e6, shape=K)
+    pm.Normal("x", pt.stack([one + other, other - one], axis=1)[y], 1.0, observed=REAL)
 
+
+def rates_that_divide_a_total(y):
+    total, share = pm.Gamma("total", 3.0, 1.0, shape=K), pm.Beta("share", 1.0, 2.0, shape=K)
+    pm.Poisson("x", pt.stack([total * share, total * (1 - share)], axis=1)[y], observed=COUNTS)
+
+
+def levels_of_a_broken_stick(y):
+    u, v = pm.Beta("u", 1.0, 2.0, shape=K), pm.Beta("v", 1.0, 1.0, shape=K)
+    pm.Categorical("x", pt.stack([u, (1 - u) * v, (1 - u) * (1 - v)], axis=1)[y], observed=CODES)
+
+
+@pytest.mark.parametrize(
+    "declare", [sums_and_differences_of_normal_means, rates_that_divide_a_total, levels_of_a_broken_stick]
+)
+def test_parameters_mixed_of_all_variables_are_exact_where_they_can_be_anything(declare):
     assert _solution(declare) == "exact"
 
 

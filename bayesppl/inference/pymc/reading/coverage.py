@@ -7,20 +7,22 @@ coordinates, and must get close to the ends of their own space.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pytensor.tensor as pt
 from pymc.distributions.multivariate import WishartRV
 from pymc.distributions.transforms import CholeskyCovTransform
 from pymc.logprob import transforms
 from pytensor.tensor.random.basic import DirichletRV
 
 from bayesppl.conjugate import Conjugate
+from bayesppl.inference.pymc.reading.matches import jacobian
 from bayesppl.inference.pymc.reading.naturals import Event, Natural
 from bayesppl.inference.pymc.reading.observed import same_values
 from bayesppl.inference.pymc.reading.points import Coordinates
-from bayesppl.inference.pymc.reading.prior_density import PriorDensity
+from bayesppl.inference.pymc.reading.prior_density import PriorDensity, link
 from bayesppl.kernels.arrays import Array, Theta
 
 #: How far coordinates are followed: where a transform stretches them, and where they are the variable itself.
@@ -35,8 +37,8 @@ ENDS, SUBSETS = 10, 3
 #: How many times further than at ordinary points a mean must get, and a logarithm or log odds from its middle.
 TIMES, LOGS = 100.0, 12.0
 
-#: Points at which two entries of a parameter must get far up and down, in all four ways.
-CORNERS = 400
+#: Values of parameters whose variables are looked for, in so many steps, and how close to them is found.
+TARGETS, STEPS, SOLVED = 20, 60, 1e-6
 
 #: How far correlations must get, up and down.
 CORRELATION = 0.3
@@ -73,14 +75,21 @@ def falls_short(density: PriorDensity, belief: Conjugate, rng: np.random.Generat
             if zero.any() and np.isfinite(log_prob(belief, natural, _at(theta, zero))).any():
                 return "its prior is zero where that of the family is not"
             ends.append(theta)
+    together: dict[str, Event] = {}
     for name, event in natural.events.items():
         if event != "scalar" and (_is_of_wisharts(density, name) or _is_of_dirichlets(density, name, rng)):
             continue
         if not _covers(name, event, usual[name], [theta[name] for theta in ends]):
             return f"its prior does not cover every {name} of the family"
-        # where they stand for variables one to one, no entry of a parameter bounds another
-        if event == "scalar" and density.matches is None and _are_ordered(density, name, usual[name], rng):
-            return f"its prior does not cover every {name} of the family beside every other"
+        if event != "matrix":
+            together[name] = event
+    # where they stand for variables one to one, no entry of a parameter bounds another of the same
+    if density.matches is None:
+        is_bound = bool(together) and _are_bound(density, together, rng)
+    else:
+        is_bound = "mean" in together and _is_mean_bound(density, rng)
+    if is_bound:
+        return f"its prior does not cover every {' and '.join(together)} of the family beside every other"
     return None
 
 
@@ -213,16 +222,53 @@ def _far(name: str, usual: Array, every: Array) -> tuple[Array, Array]:
         return values - own.max(0) > LOGS, own.min(0) - values > LOGS
 
 
-def _are_ordered(density: PriorDensity, name: str, usual: Array, rng: np.random.Generator) -> bool:
-    """Whether some entry of a parameter never gets far up where another gets far down, or far where it does."""
+def _is_mean_bound(density: PriorDensity, rng: np.random.Generator) -> bool:
+    """Whether some means far away, beside usual variances or matrices, are those of no variables."""
+    points = density.coordinates.draw(TARGETS, rng)
+    theta = density.parameters(points)
+    means = theta["mean"]
+    reach = TIMES * np.ptp(means, axis=0)
+    theta["mean"] = np.median(means, axis=0) + reach * rng.uniform(-1, 1, means.shape)
+    with np.errstate(all="ignore"):
+        return density.variables_at(density.natural.for_family(theta), points) is None
+
+
+def _are_bound(density: PriorDensity, events: Mapping[str, Event], rng: np.random.Generator) -> bool:
+    """Whether some values of parameters, far apart in every direction, are those of no variables.
+
+    Newton's method looks for the variables.
+    """
     coordinates = density.coordinates
-    points = coordinates.draw(CORNERS, rng)
-    for place in coordinates.moving:
-        reach = _furthest(coordinates, place)
-        # not all as far, for sums and differences of equal numbers are not far
-        signs = rng.choice([-1.0, 1.0], points[place].shape)
-        points[place] = points[place] + reach * signs * rng.uniform(0.3, 1.0, points[place].shape)
-    found = np.concatenate([theta[name] for theta, _ in evaluated(density, points)])
-    high, low = (far.reshape(len(found), -1).astype(float) for far in _far(name, usual, found))
-    meet = np.minimum(np.minimum(high.T @ high, low.T @ low), np.minimum(high.T @ low, low.T @ high))
-    return bool((meet + np.eye(len(meet)) == 0).any())
+    graphs = [_odds(density.theta[name], name, event).ravel() for name, event in events.items()]
+    points = coordinates.draw(TARGETS, rng)
+    usual = coordinates.evaluate(graphs, points)
+    # by how much they change at usual points is the unit of means; logarithms have none
+    units = [TIMES * np.ptp(v, axis=0) if name == "mean" else LOGS for name, v in zip(events, usual, strict=True)]
+    reach = np.concatenate([np.broadcast_to(unit, v.shape[1]) for unit, v in zip(units, usual, strict=True)])
+    middle = np.median(np.concatenate(usual, axis=1), axis=0)
+    goal = middle + reach * rng.uniform(-1, 1, (TARGETS, len(reach)))
+    entries = pt.concatenate(graphs)
+    slopes = jacobian(coordinates, entries, len(reach))
+    ends = np.cumsum([points[place][0].size for place in coordinates.moving])[:-1]
+    for _ in range(STEPS):
+        with np.errstate(all="ignore"):
+            now, rates = coordinates.evaluate([entries, slopes], points)
+        gap = (now - goal) / reach
+        if (np.abs(gap) < SOLVED).all():
+            return False
+        if not np.isfinite(rates).all():
+            return True
+        steps = (np.linalg.pinv(rates / reach[:, None]) @ gap[..., None])[..., 0]
+        for place, own in zip(coordinates.moving, np.split(steps, ends, axis=1), strict=True):
+            points[place] = points[place] - coordinates.step(place, own)
+    return True
+
+
+def _odds(values: Any, name: str, event: Event) -> Any:
+    """Map a parameter to all real numbers: cells of simplices by their log odds to the last of each."""
+    if event == "scalar":
+        return link(name, values)
+    n_cells = values.type.shape[-1]
+    kept = list(event) if isinstance(event, tuple) else list(range(n_cells - 1))
+    last = [min(set(range(cell, n_cells)).difference(kept)) for cell in kept]
+    return pt.log(values[..., kept]) - pt.log(values[..., last])

@@ -198,11 +198,16 @@ def log_volume(coordinates: Coordinates, theta: Mapping[str, Any], events: Mappi
     size = one.shape[1]
     if size != coordinates.size or size > LARGEST:
         return None
+    derivatives = jacobian(coordinates, flat, size)
+    # parameters that are steps, such as rounded ones, have no slopes
+    return -pt.linalg.slogdet(derivatives)[1] if derivatives.ndim == 2 else None
+
+
+def jacobian(coordinates: Coordinates, entries: Any, size: int) -> Any:
+    """Differentiate so many entries of a vector by all coordinates that move: (size, n_coordinates)."""
     cotangent = pt.vector("cotangent", shape=(size,))
     moving = [coordinates.values[place] for place in coordinates.moving]
-    jacobian = vectorize_graph(_slopes(flat * cotangent, moving), {cotangent: pt.constant(np.eye(size))})
-    # parameters that are steps, such as rounded ones, have no slopes
-    return -pt.linalg.slogdet(jacobian)[1] if jacobian.ndim == 2 else None
+    return vectorize_graph(_slopes(entries * cotangent, moving), {cotangent: pt.constant(np.eye(size))})
 
 
 def independent(values: Any, event: Event) -> Any:

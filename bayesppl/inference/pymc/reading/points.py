@@ -193,6 +193,11 @@ class Coordinates:
         """Return the transforms of the free variables; None where a variable is its own coordinate."""
         return [self.model.rvs_to_transforms[variable] for variable in self.free]
 
+    def step(self, place: int, steps: Array) -> Array:
+        """Return Newton's steps of a variable, none too long for exponentials, in its shape: (n_points, ...)."""
+        shaped = steps.reshape(len(steps), *self.start[place].shape)
+        return shaped if self.transforms[place] is None else np.clip(shaped, -5, 5)
+
     def evaluate(self, graphs: Sequence[Any], points: Sequence[Array]) -> list[Array]:
         """Evaluate graphs of the unconstrained variables at points: arrays (size, ...)."""
         return self.once(tuple(graphs), lambda: Interpreter(self.values, (), graphs))(points, (), 1)

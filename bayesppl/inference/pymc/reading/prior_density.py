@@ -167,8 +167,8 @@ class PriorDensity:
             gap = now - goal
             if np.abs(gap).max() <= 1e-12 * max(1.0, np.abs(goal).max()):
                 return True
-            for place, step in zip(found.places, found.split(np.clip(gap / rate, -5, 5)), strict=True):
-                points[place] -= step.reshape(points[place].shape)
+            for place, step in zip(found.places, found.split(gap / rate), strict=True):
+                points[place] -= self.coordinates.step(place, step)
         return bool(np.abs(gap).max() <= 1e-8 * max(1.0, np.abs(goal).max()))
 
 
