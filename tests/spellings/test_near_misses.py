@@ -235,6 +235,18 @@ def vectors_of_means_on_one_side_of_a_centre(y):
     pm.MvNormal("x", mu[y], cov=pt.linalg.inv(root @ pt.swapaxes(root, -1, -2))[y], observed=REAL)
 
 
+def _of_precisions(precisions, y):
+    """Declare means of one row's weight, beside matrices (n_classes, 2, 2) or one for all classes."""
+    roots = pt.swapaxes(pt.linalg.cholesky(precisions), -1, -2)
+    mu = pt.linalg.solve(roots, pm.Normal("z", 0.0, 1.0, shape=(K, D))[..., None])[..., 0]
+    pm.MvNormal("x", mu[y], tau=precisions if precisions.ndim == 2 else precisions[y], observed=REAL)
+
+
+def precisions_that_grow_from_class_to_class(y):
+    steps = [pm.Wishart(f"step{k}", D + 1, scale * np.eye(D)) for k, scale in enumerate((1.0, 1.5, 2.0))]
+    _of_precisions(pt.cumsum(pt.stack(steps), axis=0), y)
+
+
 def _wide(prior):
     """Priors that are alike within a few units of the rows, and hundreds of units wide."""
 
@@ -298,6 +310,7 @@ NEAR_MISSES = [
     levels_less_probable_in_one_class_than_in_another,
     means_cut_off_at_one_deviation,
     means_cut_off_at_one_deviation_of_all_classes,
+    pytest.param(precisions_that_grow_from_class_to_class, marks=pytest.mark.slow),
 ]
 
 
@@ -328,8 +341,23 @@ def levels_of_a_broken_stick(y):
     pm.Categorical("x", pt.stack([u, (1 - u) * v, (1 - u) * (1 - v)], axis=1)[y], observed=CODES)
 
 
+def means_and_a_precision_of_all_classes(y):
+    _of_precisions(pm.Wishart("precision", 4, np.eye(D)), y)
+
+
+def means_and_precisions(y):
+    _of_precisions(pt.stack([pm.Wishart(f"precision{k}", 4, np.eye(D)) for k in range(K)]), y)
+
+
 @pytest.mark.parametrize(
-    "declare", [sums_and_differences_of_normal_means, rates_that_divide_a_total, levels_of_a_broken_stick]
+    "declare",
+    [
+        sums_and_differences_of_normal_means,
+        rates_that_divide_a_total,
+        levels_of_a_broken_stick,
+        means_and_a_precision_of_all_classes,
+        pytest.param(means_and_precisions, marks=pytest.mark.slow),
+    ],
 )
 def test_parameters_mixed_of_all_variables_are_exact_where_they_can_be_anything(declare):
     assert _solution(declare) == "exact"

@@ -81,13 +81,12 @@ def falls_short(density: PriorDensity, belief: Conjugate, rng: np.random.Generat
             continue
         if not _covers(name, event, usual[name], [theta[name] for theta in ends]):
             return f"its prior does not cover every {name} of the family"
-        if event != "matrix":
-            together[name] = event
+        together[name] = event
     # where they stand for variables one to one, no entry of a parameter bounds another of the same
     if density.matches is None:
         is_bound = bool(together) and _are_bound(density, together, rng)
     else:
-        is_bound = "mean" in together and _is_mean_bound(density, rng)
+        is_bound = "mean" in natural.events and _is_mean_bound(density, rng)
     if is_bound:
         return f"its prior does not cover every {' and '.join(together)} of the family beside every other"
     return None
@@ -234,25 +233,32 @@ def _is_mean_bound(density: PriorDensity, rng: np.random.Generator) -> bool:
 
 
 def _are_bound(density: PriorDensity, events: Mapping[str, Event], rng: np.random.Generator) -> bool:
-    """Whether some values of parameters, far apart in every direction, are those of no variables.
+    """Whether some values of parameters, far from each other, are those of no variables.
 
-    Newton's method looks for the variables.
+    Newton's method looks for the variables. Covariance matrices are those of other points, another for each class.
     """
     coordinates = density.coordinates
-    graphs = [_odds(density.theta[name], name, event).ravel() for name, event in events.items()]
+    graphs = [_unbounded(density.theta[name], name, event) for name, event in events.items()]
     points = coordinates.draw(TARGETS, rng)
-    usual = coordinates.evaluate(graphs, points)
-    # by how much they change at usual points is the unit of means; logarithms have none
-    units = [TIMES * np.ptp(v, axis=0) if name == "mean" else LOGS for name, v in zip(events, usual, strict=True)]
-    reach = np.concatenate([np.broadcast_to(unit, v.shape[1]) for unit, v in zip(units, usual, strict=True)])
-    middle = np.median(np.concatenate(usual, axis=1), axis=0)
-    goal = middle + reach * rng.uniform(-1, 1, (TARGETS, len(reach)))
-    entries = pt.concatenate(graphs)
+    goals, reaches = [], []
+    for name, usual in zip(events, coordinates.evaluate(graphs, points), strict=True):
+        spread = np.ptp(usual, axis=0)  # the unit of means and matrices; logarithms have none
+        reach = {"mean": TIMES * spread, "covariance": spread}.get(name, np.full(spread.shape, LOGS))
+        goal = np.median(usual, axis=0) + reach * rng.uniform(-1, 1, usual.shape)
+        if events[name] == "matrix":
+            goal = np.stack([rng.permutation(matrices) for matrices in np.moveaxis(usual, 1, 0)], axis=1)
+        goals.append(goal.reshape(TARGETS, -1))
+        reaches.append(reach.ravel())
+    goal, reach = np.concatenate(goals, axis=1), np.concatenate(reaches)
+    entries = pt.concatenate([graph.ravel() for graph in graphs])
     slopes = jacobian(coordinates, entries, len(reach))
     ends = np.cumsum([points[place][0].size for place in coordinates.moving])[:-1]
     for _ in range(STEPS):
-        with np.errstate(all="ignore"):
-            now, rates = coordinates.evaluate([entries, slopes], points)
+        try:
+            with np.errstate(all="ignore"):
+                now, rates = coordinates.evaluate([entries, slopes], points)
+        except np.linalg.LinAlgError:
+            return True
         gap = (now - goal) / reach
         if (np.abs(gap) < SOLVED).all():
             return False
@@ -264,10 +270,18 @@ def _are_bound(density: PriorDensity, events: Mapping[str, Event], rng: np.rando
     return True
 
 
-def _odds(values: Any, name: str, event: Event) -> Any:
-    """Map a parameter to all real numbers: cells of simplices by their log odds to the last of each."""
+def _unbounded(values: Any, name: str, event: Event) -> Any:
+    """Map a parameter to all real numbers.
+
+    Cells of simplices by their log odds to the last of each, matrices by roots with logarithms of their diagonals.
+    """
     if event == "scalar":
         return link(name, values)
+    if event == "matrix":
+        root = pt.linalg.cholesky(values)
+        rows, columns = np.tril_indices(values.type.shape[-1], -1)
+        diagonal = pt.log(pt.diagonal(root, axis1=-2, axis2=-1))
+        return pt.concatenate([diagonal, root[..., rows, columns]], axis=-1)
     n_cells = values.type.shape[-1]
     kept = list(event) if isinstance(event, tuple) else list(range(n_cells - 1))
     last = [min(set(range(cell, n_cells)).difference(kept)) for cell in kept]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,7 @@ import pytensor
 import pytensor.tensor as pt
 from pymc.variational.minibatch_rv import MinibatchRandomVariable
 from pytensor.xtensor.type import XTensorType
+from scipy.linalg import LinAlgWarning
 
 from bayesppl.conjugate import Conjugate, Fixed
 from bayesppl.data.read_table import as_table
@@ -47,7 +49,8 @@ def read(model: Any, label_name: str, seed: int = 0, *, classes: Sequence[Hashab
     """
     # where operations were made is of no interest, and slow to note; and a compiler takes longer than a few
     # constants
-    with pytensor.config.change_flags(traceback__limit=0, cxx=""):
+    with pytensor.config.change_flags(traceback__limit=0, cxx=""), warnings.catch_warnings():
+        warnings.simplefilter("ignore", LinAlgWarning)  # of matrices at points far out
         return _read(model, label_name, classes, np.random.default_rng(seed))
 
 
