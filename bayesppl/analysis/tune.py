@@ -104,8 +104,7 @@ def tune(
         features = start.rescaled(dict(zip(chosen, np.exp(logs), strict=True)))
         joint = replace(prior, parts={**prior.parts, "features": features})
         if by_labels is None:
-            parts = closed_forms.log_evidence(model.family, features, statistics.parts["features"])
-            return float(sum(part.values.sum() for part in parts.values()))
+            return closed_forms.total_log_evidence(model.family, features, statistics.parts["features"])
         found = leave_out_each(Exact.of(model, statistics, joint), X, by_labels.codes, by_labels.weights)
         return float((by_labels.weights * found.log_score_i).sum())
 

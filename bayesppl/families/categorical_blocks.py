@@ -64,7 +64,7 @@ class CategoricalBlocks(TableFamily, listed=False):
                     "compare tables by; found one that is declared in PyMC. Use table='independent' or 'joint' "
                     "with it"
                 )
-            return float(closed_forms.log_evidence(alone, prior, statistics)[""].values.sum())
+            return closed_forms.total_log_evidence(alone, prior, statistics)
 
         def allows(block: Block) -> bool:
             return prod(self.bound.tables.shape(block)) <= _MOST_CELLS

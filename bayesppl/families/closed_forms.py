@@ -112,6 +112,11 @@ def log_evidence(family: Family, prior: Any, statistics: Any) -> dict[str, Evide
     }
 
 
+def total_log_evidence(family: Family, prior: Any, statistics: Any) -> float:
+    """Return log p(X | y) of all blocks of columns together."""
+    return float(sum(part.values.sum() for part in log_evidence(family, prior, statistics).values()))
+
+
 def _log_evidence(family: Family, prior: Any, statistics: Any) -> Array:
     if not prior.is_proper().all():
         raise ImproperError(

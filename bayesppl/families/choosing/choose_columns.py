@@ -180,8 +180,7 @@ def _evidence(
 ) -> float:
     bound = family.bind(table, classes)
     statistics = closed_forms.read_statistics(bound, table, responsibilities)
-    parts = closed_forms.log_evidence(bound, bound.resolve_prior(statistics), statistics)
-    return float(sum(part.values.sum() for part in parts.values()))
+    return closed_forms.total_log_evidence(bound, bound.resolve_prior(statistics), statistics)
 
 
 def _ordered(x: Array, responsibilities: Responsibilities, k: int) -> Ordered:
