@@ -107,6 +107,13 @@ class PartlyKnown:
             blank[self.votes.rows] = False
         return blank
 
+    def likeliest(self, n_classes: int) -> Array:
+        """Return the class of each row that is given the most weight, or the most labels: (n_rows,)."""
+        found = np.zeros((len(self), n_classes)) if self.log_prior is None else self.log_prior.copy()
+        if self.votes is not None:
+            np.add.at(found, (self.votes.rows, self.votes.labels), 1.0)
+        return np.asarray(found.argmax(1))
+
     def certain(self, n_classes: int) -> Array:
         """Sum the weights of the rows of each class whose class is certain, for cells alone are missing."""
         if self.log_prior is None:

@@ -111,7 +111,6 @@ class DeclaredClassifier(BayesClassifier, ABC):
                 "set_params(calibration=None)"
             )
         weight, inference = self._given_weight(), choose(self.inference)
-        are_completed = learned.completed is not None and learned.completed.any()
         learns = self.unlabelled in ("learn", "informative")
         partly = None if rows is None else rows.partly
         if self.unlabelled == "informative" and partly is not None and partly.is_in_doubt:
@@ -120,7 +119,7 @@ class DeclaredClassifier(BayesClassifier, ABC):
                 "use unlabelled='learn', or labels without label_noise, annotations and probabilities"
             )
         require_complete_rows(rows, inference)
-        if (learns or self.label_noise is not None or are_completed) and rows is None:
+        if (learns or self.label_noise is not None or learned.is_completed) and rows is None:
             raise ValueError(
                 "rows whose label is missing or may be wrong, or that lack cells, are completed again and again, "
                 "and rows that come in batches, or are merged, forgotten or discounted, are not held. Fit all "

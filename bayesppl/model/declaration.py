@@ -49,10 +49,14 @@ class Declaration:
         if rows.partly is None:
             counted = rows.counted()
             table, members = counted.table, Membership(counted.codes, counted.weights)
-        else:  # rows of unknown class bring levels, but no class
-            table, at = rows.partly.whole, rows.partly.known_places
+        else:  # rows of which nothing is known bring levels, but no class; bins where there are no others
+            table, at, partly = rows.partly.whole, rows.partly.known_places, rows.partly
             codes, weights = np.zeros(len(table), dtype=np.intp), np.zeros(len(table))
             codes[at], weights[at] = rows.codes, rows.weights
+            codes[partly.places] = partly.likeliest(len(classes))
+            weights[partly.places] = np.where(partly.is_blank, 0.0, partly.weights)
+            if not weights.any():
+                weights[partly.places] = partly.weights
             members = Membership(codes, weights)
         return GenerativeModel(self.family.bind(table, classes, members), self.class_weights, classes)
 

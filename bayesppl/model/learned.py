@@ -53,6 +53,8 @@ class Learned:
         What becomes of the others.
     removals : tuple of Removal
         Rows that were learned, and forgotten since.
+    is_completed : bool
+        Whether something was known of the others beside their features, so that these sums are not of all rows.
     """
 
     columns: Columns
@@ -62,6 +64,7 @@ class Learned:
     unlabelled: Unlabelled = REFUSED
     removals: tuple[Removal, ...] = ()
     completed: Array | None = None
+    is_completed: bool = False
 
     @classmethod
     def start(
@@ -81,8 +84,11 @@ class Learned:
         """
         model = declaration.bind(rows)
         columns = Columns(rows.table.names, rows.table.is_named, reader)
-        completed = None if rows.partly is None else rows.partly.certain(len(rows.classes))
-        return cls(columns, rows.classes, model, model.summarise(rows, n_jobs), unlabelled, completed=completed)
+        found = cls(columns, rows.classes, model, model.summarise(rows, n_jobs), unlabelled)
+        if rows.partly is None:
+            return found
+        completed, is_completed = rows.partly.certain(len(rows.classes)), not rows.partly.is_blank.all()
+        return replace(found, completed=completed, is_completed=is_completed)
 
     @property
     def class_count(self) -> Array:
@@ -139,6 +145,7 @@ class Learned:
             self,
             statistics=self.statistics.tracked() + other.statistics.tracked(),
             removals=self.removals + other.removals,
+            is_completed=self.is_completed or other.is_completed,
         )
 
     def tracking(self, rows: Rows) -> Self:

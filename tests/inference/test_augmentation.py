@@ -4,6 +4,7 @@ from contextlib import nullcontext
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import logsumexp
 
@@ -190,3 +191,76 @@ def test_there_is_no_evidence():
     family, X = FAMILIES["full"]
     with pytest.raises(NotConjugateError, match="3 rows of the fit are only partly known"):
         classifier(family, "em").fit(X, LABELS).log_evidence()
+
+
+_KNOWN_NOISE = np.array([[0.99, 0.01], [0.01, 0.99]])
+
+
+def _two_peaks_beside_one(n=400):
+    rng, y = np.random.default_rng(1), np.arange(400) % 2
+    x = np.where(y == 0, rng.normal(size=n), rng.choice([-3, 3], n) + 0.5 * rng.normal(size=n))
+    return x[:, None], y
+
+
+@pytest.mark.parametrize(
+    ("options", "labels"),
+    [
+        ({"label_noise": _KNOWN_NOISE}, lambda y: {"y": y}),
+        ({"classes": [0, 1]}, lambda y: {"y": _KNOWN_NOISE[y]}),
+        ({}, lambda y: {"annotations": np.column_stack([y, y])}),
+    ],
+    ids=["noise", "probabilities", "annotators"],
+)
+def test_bins_are_placed_by_rows_whose_label_is_nearly_known(options, labels):
+    x, y = _two_peaks_beside_one()
+    histogram = bp.Histogram(probability=bp.Dirichlet(1.5))
+    plain = bp.GenerativeClassifier(histogram).fit(x, y)
+    clf = bp.GenerativeClassifier(histogram, inference="em", **options).fit(x, **labels(y))
+    assert clf.fitted_.model.family.places == plain.fitted_.model.family.places
+    assert clf.score(x, y) == plain.score(x, y) > 0.9
+
+
+def test_structure_is_chosen_by_rows_that_lack_other_cells():
+    x, y = _two_peaks_beside_one()
+    odd = np.arange(len(y)) % 2 == 1
+    others = np.where([odd, ~odd], np.nan, np.random.default_rng(2).normal(size=(2, len(y))))
+    table = pd.DataFrame({"x": x[:, 0], "one": others[0], "other": others[1]})
+    histogram = bp.Histogram(probability=bp.Dirichlet(1.5))
+    blocks = {"bins": (["x"], histogram), "rest": (["one", "other"], bp.Gaussian("full"))}
+    clf = bp.MixedNB(blocks, inference="em").fit(table, y)
+    assert clf.score(table, y) > 0.9
+    mixture = bp.GenerativeClassifier(bp.Mixture(histogram, 2), inference="em").fit(x, y)
+    assert mixture.score(x, y) > 0.9
+
+
+@pytest.mark.parametrize("kind", ["noise", "unlabelled", "mixture"])
+def test_densities_are_chosen_by_evidence_where_rows_are_partly_known(kind):
+    rng, y = np.random.default_rng(3), np.arange(400) % 2
+    table = pd.DataFrame({"level": np.exp(rng.normal(3.0 * y, 1.0)), "count": rng.poisson(2.0 + 3 * y)})
+    if kind == "mixture":
+        clf = bp.GenerativeClassifier(bp.Mixture(bp.Product(columns="evidence"), 2), inference="em").fit(table, y)
+    elif kind == "noise":
+        clf = bp.MixedNB(columns="evidence", inference="em", label_noise=_KNOWN_NOISE).fit(table, y)
+    else:
+        clf = bp.MixedNB(columns="evidence", inference="em", unlabelled="learn")
+        clf.fit(table, np.where(np.arange(len(y)) < 100, y, np.nan))
+    found = clf.fitted_.model.family
+    found = found.inner if kind == "mixture" else found
+    assert set(found.blocks) >= {"lognormal"}
+    assert clf.score(table, y) > 0.8
+
+
+@pytest.mark.parametrize("known", ["annotations", "probabilities"])
+def test_rows_whose_label_is_in_doubt_are_not_lost_in_batches(known):
+    x, y = _two_peaks_beside_one()
+    labels = {"annotations": np.column_stack([y, y])} if known == "annotations" else {"y": _KNOWN_NOISE[y]}
+    clf = bp.GaussianNB(inference="em", classes=[0, 1]).fit(x, **labels)
+    before = clf.predict_proba(x)
+    for question in (
+        lambda: clf.discount(0.5),
+        lambda: clf + bp.GaussianNB(classes=[0, 1]).fit(x, y),
+        lambda: clf.partial_fit(x[:2], y[:2]),
+    ):
+        with pytest.raises(ValueError, match="completed again and again"):
+            question()
+    np.testing.assert_array_equal(clf.predict_proba(x), before)

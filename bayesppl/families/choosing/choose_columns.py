@@ -69,6 +69,8 @@ def choose_columns(
     members : Membership
         Class and weight of every row.
     """
+    counted = np.flatnonzero(members.weights)
+    table, members = table.take(counted), members[counted]
     responsibilities = one_hot(members.codes, len(classes), members.weights)
     tried: list[dict[str, KindOfDensity]] = []
     steps = []
