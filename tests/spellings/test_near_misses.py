@@ -247,6 +247,43 @@ def precisions_that_grow_from_class_to_class(y):
     _of_precisions(pt.cumsum(pt.stack(steps), axis=0), y)
 
 
+def means_of_a_spike_and_a_slab(y):
+    mu = pm.Normal("mu", 0.0, 3.0, shape=K)
+    spike = pm.logp(pm.Normal.dist(1.0, 0.01), mu) - pm.logp(pm.Normal.dist(0.0, 3.0), mu)
+    pm.Potential(
+        "spike", pm.math.logsumexp(pt.stack([np.log(0.1) + pt.zeros(K), np.log(0.9) + spike]), axis=0).sum()
+    )
+    pm.Normal("x", mu[y], 1.0, observed=REAL[:, 0])
+
+
+def means_with_a_narrow_bump(y):
+    mu = pm.Normal("mu", 0.0, 3.0, shape=K)
+    pm.Potential("bump", (8.0 * pt.exp(-(((mu - 1.425) / 0.02) ** 2))).sum())
+    pm.Normal("x", mu[y], 1.0, observed=REAL[:, 0])
+
+
+def _with_a_bonus(bonus):
+    def declare(y):
+        mu = pm.Normal("mu", 0.0, 3.0, shape=K)
+        pm.Potential("bonus", bonus(mu).sum())
+        pm.Normal("x", mu[y], 1.0, observed=REAL[:, 0])
+
+    return declare
+
+
+BONUSES = {
+    "floor": lambda mu: 8.0 * pt.exp(-((pt.floor(300 * mu) - 427) ** 2)),
+    "table": lambda mu: pt.constant(np.eye(1, 100, 42)[0])[pt.cast(pt.floor(300 * mu), "int64") % 100],
+    "not a number": lambda mu: 8.0 * pt.isnan(pt.sqrt(1e-4 - (mu - 1.425) ** 2)),
+    "remainder": lambda mu: pt.mod(mu, 500.0) - mu,
+}
+
+
+def events_of_a_capped_exposure(y):
+    exposure = pm.Data("exposure", np.linspace(1.0, 8.0, len(CODES)))
+    pm.Poisson("x", pt.minimum(exposure, 20.0) * pm.Gamma("r", 2.0, 1.0, shape=K)[y], observed=COUNTS[:, 0])
+
+
 def _wide(prior):
     """Priors that are alike within a few units of the rows, and hundreds of units wide."""
 
@@ -308,6 +345,9 @@ NEAR_MISSES = [
     probabilities_that_fall_as_order_statistics_do,
     rates_that_share_sources,
     levels_less_probable_in_one_class_than_in_another,
+    means_of_a_spike_and_a_slab,
+    means_with_a_narrow_bump,
+    events_of_a_capped_exposure,
     means_cut_off_at_one_deviation,
     means_cut_off_at_one_deviation_of_all_classes,
     pytest.param(precisions_that_grow_from_class_to_class, marks=pytest.mark.slow),
@@ -324,6 +364,39 @@ def _solution(declare):
 @pytest.mark.parametrize("declare", NEAR_MISSES, ids=lambda declare: declare.__name__)
 def test_a_near_miss_is_not_exact(declare):
     assert _solution(declare) != "exact"
+
+
+@pytest.mark.parametrize("bonus", BONUSES.values(), ids=BONUSES)
+def test_steps_of_a_potential_are_not_exact(bonus):
+    assert _solution(_with_a_bonus(bonus)) != "exact"
+
+
+@pytest.mark.parametrize(
+    "rate", [lambda e, r: pt.exp(e) * r, lambda e, r: (1 + pt.abs(e)) * r, lambda e, r: (e > 0) * r + r]
+)
+def test_covariates_that_are_no_exposures_are_sampled(rate):
+    def declare(y):
+        offset = pm.Data("offset", np.linspace(-1.0, 1.0, len(CODES)))
+        pm.Poisson("x", rate(offset, pm.Gamma("r", 2.0, 1.0, shape=K)[y]), observed=COUNTS[:, 0])
+
+    assert _solution(declare) == "by rows"
+
+
+def test_counts_of_which_others_are_a_share_are_sampled():
+    with pm.Model() as model:
+        y = pm.Categorical("y", pm.Dirichlet("w", np.ones(K)), observed=CODES)
+        total = pm.Poisson("total", pm.Gamma("r", 2.0, 1.0, shape=K)[y], observed=COUNTS.sum(1))
+        pm.Binomial("x", total, pm.Beta("p", 1.0, 2.0, shape=K)[y], observed=COUNTS[:, 0])
+    solutions = {block.observed[0].name: block.solution for block in read(model, "y").blocks if block.observed}
+    assert solutions == {"total": "exact", "x": "by rows"}
+
+
+def test_a_zero_that_an_exponential_density_takes_is_sampled():
+    def declare(y):
+        pm.Exponential("x", pm.Gamma("r", 2.0, 1.0, shape=K)[y], observed=COUNTS[:, 0].astype(float))
+
+    assert COUNTS[:, 0].min() == 0
+    assert _solution(declare) == "compressed"
 
 
 def sums_and_differences_of_normal_means(y):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,13 @@ from pytensor.graph.replace import vectorize_graph
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.graph.traversal import ancestors, toposort
 from pytensor.scalar import Abs, ScalarMaximum, ScalarMinimum, Second, Sign
-from pytensor.scalar.basic import Clip, LogicalComparison
+from pytensor.scalar import basic as scalars
+from pytensor.scalar.math import Erf, Erfc, Sigmoid, Softplus
 from pytensor.tensor.basic import Alloc
 from pytensor.tensor.elemwise import Elemwise
-from pytensor.tensor.math import Argmax, Dot
+from pytensor.tensor.math import Dot
 from pytensor.tensor.shape import Shape, Shape_i
-from pytensor.tensor.sort import ArgSortOp, SortOp
+from pytensor.tensor.sort import SortOp
 from pytensor.tensor.type import TensorType
 from pytensor.tensor.variable import TensorConstant
 
@@ -44,23 +45,46 @@ def nodes_above(outputs: Iterable[Any], stop: Iterable[Any] = ()) -> list[Any]:
     return [node for node in dict.fromkeys(owners) if node is not None]
 
 
-#: Operations that put a function together of two halves, and of pieces; the condition of a switch is a comparison.
+#: Operations that put a function together of two halves, and of pieces, as does whatever makes whole numbers or
+#: truth values of others: the condition of a switch, or a place in a table.
 _OF_HALVES = (Abs, Sign)
-_OF_PIECES = (Argmax, ArgSortOp, Clip, LogicalComparison, ScalarMaximum, ScalarMinimum, SortOp)
+_ROUNDED = (scalars.Ceil, scalars.Floor, scalars.Trunc, scalars.RoundHalfToEven, scalars.RoundHalfAwayFromZero)
+_REMAINDERS = (scalars.Mod, scalars.IntDiv)
+_COMPARED = (SortOp, scalars.Clip, scalars.LogicalComparison, ScalarMaximum, ScalarMinimum)
+_OF_PIECES = (*_COMPARED, *_ROUNDED, *_REMAINDERS)
+
+#: Operations by which analytic functions have peaks that are as narrow as a piece.
+_PEAKED = (scalars.Exp, scalars.Exp2, scalars.Expm1, scalars.Tanh, Sigmoid, Softplus, Erf, Erfc)
 
 
 def has_pieces(outputs: Iterable[Any], inputs: Iterable[Any], *, of_halves: bool = True) -> bool:
     """Whether graphs are piecewise functions of the inputs, and so not analytic."""
-    outputs, inputs = list(outputs), set(inputs)
     operations = (*_OF_PIECES, *_OF_HALVES) if of_halves else _OF_PIECES
+    return any(
+        isinstance(getattr(node.op, "scalar_op", node.op), operations)
+        or (not _is_real(node.outputs[0]) and any(map(_is_real, node.inputs)))
+        for node in _moved(outputs, inputs)
+    )
+
+
+def _is_real(variable: Any) -> bool:
+    return str(getattr(variable.type, "dtype", "")).startswith("float")
+
+
+def has_peaks(outputs: Iterable[Any], inputs: Iterable[Any]) -> bool:
+    """Whether graphs hold exponentials of the inputs, or what is made of them."""
+    return any(isinstance(getattr(node.op, "scalar_op", None), _PEAKED) for node in _moved(outputs, inputs))
+
+
+def _moved(outputs: Iterable[Any], inputs: Iterable[Any]) -> Iterator[Any]:
+    """Yield the operations above graphs that the values of the inputs change, not their shapes alone."""
     moved = set(inputs)
-    for node in toposort(outputs, blockers=inputs):
-        if moved.isdisjoint(node.inputs):
-            continue
-        if isinstance(getattr(node.op, "scalar_op", node.op), operations):
-            return True
-        moved.update(node.outputs)
-    return False
+    for node in toposort(list(outputs), blockers=set(moved)):
+        if not moved.isdisjoint(node.inputs) and not isinstance(node.op, Shape | Shape_i):
+            yield node
+            moved.update(node.outputs)
+            if isinstance(node.op, OpFromGraph):
+                yield from _moved(node.op.fgraph.outputs, node.op.fgraph.inputs)
 
 
 def leaves_above(outputs: Sequence[Any], stop: Iterable[Any] = ()) -> list[Any]:

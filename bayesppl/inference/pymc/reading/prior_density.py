@@ -17,7 +17,7 @@ from pymc.distributions.distribution import SymbolicRandomVariable
 from pymc.distributions.mixture import MixtureRV
 
 from bayesppl.conjugate import Conjugate
-from bayesppl.inference.pymc.graphs import Interpreter, evaluate, has_pieces
+from bayesppl.inference.pymc.graphs import Interpreter, evaluate, has_peaks, has_pieces
 from bayesppl.inference.pymc.reading.matches import Match, log_volume, log_volumes, match, slopes
 from bayesppl.inference.pymc.reading.naturals import Natural
 from bayesppl.inference.pymc.reading.observed import same_values
@@ -199,6 +199,8 @@ def _of_pieces(coordinates: Coordinates, theta: Mapping[str, Any]) -> str | None
     """Say what is piecewise, or a mixture, whose components may be narrow; None where all is analytic."""
     if has_pieces(coordinates.potentials, coordinates.free):
         return "a potential compares its parameters"
+    if has_peaks(coordinates.potentials, coordinates.free):
+        return "a potential takes exponentials of its parameters"
     constrained = list(coordinates.constrained.values())
     moved = [constrained[place] for place in coordinates.moving]
     for name, graph in theta.items():

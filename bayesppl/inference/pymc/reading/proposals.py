@@ -26,6 +26,7 @@ from bayesppl.families.gaussian_diagonal import KnownVariances
 from bayesppl.families.gaussian_full import KnownCovariances
 from bayesppl.families.lognormal import LogGaussian
 from bayesppl.families.negative_binomial import Geometric
+from bayesppl.inference.pymc.graphs import has_pieces
 from bayesppl.inference.pymc.reading.cloning import parameters_by_class
 from bayesppl.inference.pymc.reading.natural_normals import (
     Means,
@@ -229,8 +230,14 @@ def propose(
     at = At(coordinates, coordinates.draw(3, rng))
     if not given:
         return build(parameters, at, {})
+    in_words = f"its rows depend on {', '.join(map(repr, given))}, given for each row"
     if kind not in PER_ROW or len(given) > 1 or next(iter(given.values())).size != len(observed[0].observed):
-        return f"its rows depend on {', '.join(map(repr, given))}, given for each row"
+        return in_words
+    if {v.name for v in coordinates.model.observed_RVs} & set(given):
+        return in_words
+    for x in observed:
+        if has_pieces(x.clone.owner.op.dist_params(x.clone.owner), x.given.values()):
+            return f"{in_words}, which it compares or rounds"
     return build(parameters, at, {PER_ROW[kind]: next(iter(given))})
 
 

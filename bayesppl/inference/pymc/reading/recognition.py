@@ -17,6 +17,7 @@ from scipy.linalg import LinAlgWarning
 from bayesppl.conjugate import Conjugate, Fixed
 from bayesppl.data.read_table import as_table
 from bayesppl.data.table import Table
+from bayesppl.errors import RowError
 from bayesppl.inference.pymc.graphs import evaluate, nodes_above, substitute
 from bayesppl.inference.pymc.reading import proof
 from bayesppl.inference.pymc.reading.blocks import Block, Reading, Solved, independent_parts
@@ -209,7 +210,7 @@ def _closed_form(
             return exact
     else:
         found = Solved(proposal, *exact)
-    return _check_rows(found.belief, proposal, observed, coordinates, len(label.classes), rng) or found
+    return _check_rows(found.belief, proposal, observed, coordinates, label, rng) or found
 
 
 def _check_rows(
@@ -217,7 +218,7 @@ def _check_rows(
     proposal: Proposal,
     observed: Sequence[Observed],
     coordinates: Coordinates,
-    n_classes: int,
+    label: Label,
     rng: np.random.Generator,
 ) -> str | None:
     """Say why the rows are not those of the family; return None if they are."""
@@ -229,16 +230,26 @@ def _check_rows(
     names = [f"x{j}" for j in range(_n_columns(observed))]
     family = proposal.rows_family(belief, names)
     taken = rng.integers(0, len(observed[0].observed), ROWS)
-    given = {name: given_like(held[taken], rng) for x in observed for name, held in x.held.items()}
+    held = {name: values for x in observed for name, values in x.held.items()}
+    given = {name: given_like(values[taken], rng) for name, values in held.items()}
 
-    def as_rows(parts: Iterable[Array]) -> Table:
-        flat = [values.reshape(ROWS, -1) for values in (*parts, *given.values())]
+    def as_rows(parts: Iterable[Array], given: Mapping[str, Array]) -> Table:
+        flat = [values.reshape(len(values), -1) for values in (*parts, *given.values())]
         return as_table(np.column_stack(flat)).renamed([*names, *given])
 
     # rows of the fit lend their covariates to new ones
-    like = as_rows(x.observed[taken] for x in observed)
-    bound = family.bind(like, tuple(range(n_classes)))
-    covariates = bound.bound.covariates(bound.bound.encode(like))
+    like = as_rows((x.observed[taken] for x in observed), given)
+    n_classes = len(label.classes)
+    try:
+        for rows in (as_rows((x.observed for x in observed), held), like):
+            bound = family.bind(rows, tuple(range(n_classes)))
+            encoded = bound.bound.encode(rows)
+    except RowError:
+        known = [x.log_density(theirs, label.codes, x.observed, x.held) for x in observed]
+        if not np.isfinite(known).all():
+            raise
+        return f"the {family.name} family does not take all rows that it takes in PyMC"
+    covariates = bound.bound.covariates(encoded)
     drawn = bound.simulate(select_draws(ours, 0), rng.integers(0, n_classes, ROWS), rng, covariates)
     columns = bound.bound.decode(drawn)
     cells = np.column_stack([columns[name] for name in names])
@@ -247,7 +258,7 @@ def _check_rows(
         x.name: own.reshape(ROWS, *x.observed.shape[1:]).astype(x.observed.dtype)
         for x, own in zip(observed, np.split(cells, ends[:-1], axis=1), strict=True)
     }
-    return proof.likelihood_differs(observed, tried, bound, as_rows(tried.values()), theirs, ours, given)
+    return proof.likelihood_differs(observed, tried, bound, as_rows(tried.values(), given), theirs, ours, given)
 
 
 def _n_columns(observed: Sequence[Observed]) -> int:
