@@ -6,6 +6,7 @@ from itertools import batched
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.special import logsumexp
 
 from bayesppl.analysis.new_rows import simulate_lots, stack_rows
@@ -142,4 +143,4 @@ def _with_gaps(rows: Any, X: Any) -> Any:
     """Leave out of encoded rows the cells that X, as many rows, does not have."""
     if isinstance(X, BlockRows):
         return BlockRows({block: _with_gaps(rows.parts[block], part) for block, part in X.parts.items()})
-    return np.where(missing_cells(X), X, rows) if isinstance(X, np.ndarray) else rows
+    return rows if issparse(X) or issparse(rows) else np.where(missing_cells(X), X, rows)

@@ -5,6 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
@@ -127,10 +129,18 @@ def test_a_sampled_posterior_lends_the_draws_of_all_its_chains():
 
 
 @pytest.mark.parametrize("totals", [[4, 4, 4], [0, 2, 3, 5, 4]])
-def test_p_values_of_counts_are_those_of_all_rows_with_the_same_total(totals):
+@pytest.mark.parametrize(
+    "clf",
+    [
+        bp.MultinomialNB(),
+        bp.GenerativeClassifier(bp.Product({"words": (["x0", "x1", "x2", "x3"], bp.Multinomial())})),
+    ],
+    ids=["alone", "block"],
+)
+def test_p_values_of_counts_are_those_of_all_rows_with_the_same_total(clf, totals):
     rng = np.random.default_rng(1)
     probability = np.repeat([[0.5, 0.2, 0.2, 0.1], [0.1, 0.2, 0.2, 0.5]], 6, axis=0)
-    clf = bp.MultinomialNB().fit(rng.multinomial(6, probability), np.repeat([0, 1], 6))
+    clf = clone(clf).fit(rng.multinomial(6, probability), np.repeat([0, 1], 6))
     rows, exact = rng.multinomial(totals, np.full(4, 0.25)), []
     for row, total in zip(rows, totals, strict=True):
         every = [cells for cells in product(range(total + 1), repeat=4) if sum(cells) == total]
@@ -141,3 +151,17 @@ def test_p_values_of_counts_are_those_of_all_rows_with_the_same_total(totals):
     found = clf.novelty(rows, draws=draws, random_state=0)["p_value"].values
     error = np.sqrt(np.multiply(exact, np.subtract(1, exact)).clip(0) / draws)
     np.testing.assert_array_less(np.abs(found - exact), 4 * error + 2 / draws)
+
+
+@pytest.mark.parametrize(
+    "clf",
+    [bp.DirichletMultinomialNB(), bp.GenerativeClassifier(bp.Mixture(bp.Multinomial(), 2), inference="em")],
+    ids=["compound", "mixture"],
+)
+def test_dense_counts_have_the_p_values_of_sparse_ones(clf):
+    counts, y = np.random.default_rng(0).poisson(0.3, (40, 6)), np.repeat([0, 1], 20)
+    fitted = clone(clf).fit(counts, y)
+    dense, sparse = (
+        fitted.novelty(rows, draws=200, random_state=0)["p_value"] for rows in (counts, csr_array(counts))
+    )
+    np.testing.assert_array_equal(dense, sparse)
