@@ -150,7 +150,8 @@ def covariates_for(
             f"rows of this model are simulated given their {', '.join(supports)}, and the rows of the fit are not "
             f"held any more (after partial_fit or loading they never are); pass {example_of(supports)}"
         )
-    of_fit, share = family.bound.covariates(family.bound.encode(rows.table)), rows.weights / rows.weights.sum()
+    table, weights = rows.whole
+    of_fit, share = family.bound.covariates(family.bound.encode(table)), weights / weights.sum()
     return lambda: of_rows(of_fit, rng.choice(len(share), size=size, p=share))
 
 

@@ -75,16 +75,11 @@ def resolve_noise(noise: Any, n_annotators: int, n_classes: int) -> tuple[Array,
 def doubted(rows: Rows, noise: Any) -> Rows:
     """Return the same rows with labels that may be wrong: one vote for each, by one annotator."""
     errors, are_known = resolve_noise(noise, 1, len(rows.classes))
-    partly, n_rows = rows.partly, len(rows)
-    whole = rows.table if partly is None else partly.whole
-    at = np.arange(n_rows) if partly is None else partly.known_places
-    weights = np.ones(len(whole))
-    weights[at] = rows.weights
-    if partly is not None:
-        weights[partly.places] = partly.weights
-    alike = np.zeros(n_rows, dtype=np.intp)
+    whole, weights = rows.whole
+    at = np.arange(len(rows)) if rows.partly is None else rows.partly.known_places
+    alike = np.zeros(len(rows), dtype=np.intp)
     votes = Votes(at, alike, rows.codes.astype(np.intp), ("y",), errors, are_known)
-    return _all_partly(rows.classes, PartlyKnown(whole, np.arange(len(whole)), weights, None, votes))
+    return _all_partly(rows.classes, PartlyKnown(whole, np.arange(len(whole)), weights.copy(), None, votes))
 
 
 def read_annotated(

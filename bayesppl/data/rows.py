@@ -135,6 +135,15 @@ class Rows:
         """Whether every row has the weight one."""
         return self.given_weights is None or bool((self.given_weights == 1).all())
 
+    @property
+    def whole(self) -> tuple[Table, Array]:
+        """Return all rows, those partly known too, as they were given, and the weight of every one."""
+        if self.partly is None:
+            return self.table, self.weights
+        weights = np.empty(len(self.partly.whole))
+        weights[self.partly.places], weights[self.partly.known_places] = self.partly.weights, self.weights
+        return self.partly.whole, weights
+
     def with_weight_of_partly(self, factor: float) -> Rows:
         """Return the same rows, the weights of those without any label multiplied by ``factor``."""
         if self.partly is None:

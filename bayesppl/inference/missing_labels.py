@@ -42,10 +42,10 @@ def with_missingness(problem: Incomplete, rows: Rows) -> Any:
 
         partly, family = rows.partly, problem.model.family
         assert partly is not None
-        is_missing, counted = np.zeros(len(partly.whole)), np.empty(len(partly.whole))
+        whole, counted = rows.whole
+        is_missing = np.zeros(len(whole))
         is_missing[partly.places] = 1.0
-        counted[partly.places], counted[partly.known_places] = partly.weights, rows.weights
-        log_joint = row_densities(family, variables, encoded(family, partly.whole)) + pt.log(weights)
+        log_joint = row_densities(family, variables, encoded(family, whole)) + pt.log(weights)
         # PyTensor's own logsumexp cannot be written down, so that what is compiled would not be kept
         largest = disconnected_grad(log_joint.max(1, keepdims=True))
         log_density = largest + pt.log(pt.exp(log_joint - largest).sum(1, keepdims=True))

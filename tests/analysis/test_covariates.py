@@ -142,10 +142,15 @@ def test_one_covariate_for_every_row() -> None:
 
 
 @every_source
-def test_covariates_of_sampled_rows_are_those_of_the_fit_by_weight(source: Source) -> None:
+@pytest.mark.parametrize("known", ["all", "some", "none"])
+def test_covariates_of_sampled_rows_are_those_of_the_fit_by_weight(source: Source, known: str) -> None:
     X, y = source.draw(200, np.random.default_rng(0))
     weights = np.random.default_rng(1).integers(0, 3, size=200)
-    clf = bp.GenerativeClassifier(source.family).fit(X, y, sample_weight=weights)
+    clf = bp.GenerativeClassifier(source.family, inference="em")
+    if known == "some":
+        clf.set_params(unlabelled="learn", unlabelled_weight=1.0)
+        y = np.where(np.arange(200) % 3, None, y)
+    clf.set_params(label_noise=bp.LabelNoise() if known == "none" else None).fit(X, y, sample_weight=weights)
     family = clf.posterior_.model.family
 
     def covariate(table: Any) -> Any:
