@@ -160,7 +160,7 @@ class Learner(DeclaredClassifier, ABC):
         [0]
         """
         if self.__sklearn_is_fitted__():
-            learned = self.fitted_.learned if classes is None else self.fitted_.learned.widened(classes)
+            learned = self._summed if classes is None else self._summed.widened(classes)
             return self._adopt(self._infer(learned.plus(X, y, sample_weight, n_jobs=self.n_jobs)))
         declared = self.classes if classes is None else classes
         if declared is None:
@@ -257,7 +257,7 @@ class Learner(DeclaredClassifier, ABC):
                 f"cannot merge {type(self).__name__} with {type(other).__name__}; give a fitted estimator of the "
                 "same class"
             )
-        mine, others = self.fitted_.learned, other.fitted_.learned
+        mine, others = self._summed, other._summed
         mine = mine.widened(others.classes)
         others = others.with_classes(mine.classes)
         if not same(mine.model, others.model):
@@ -337,4 +337,17 @@ class Learner(DeclaredClassifier, ABC):
         fitted = self.fitted_
         if fitted.inferred is None:
             raise ImproperError(fitted.undetermined)
+        return self._summed
+
+    @property
+    def _summed(self) -> Learned:
+        """Return what was learned, where sums hold all of it."""
+        fitted = self.fitted_
+        n_partly = 0 if fitted.inferred is None else fitted.inferred.record.get("rows_partly_known", 0)
+        if n_partly:
+            raise ValueError(
+                f"{n_partly} rows of this fit are known only in part. Such rows are completed again and again, "
+                "and rows that come in batches, or are merged, forgotten or discounted, are not held. Fit all "
+                "rows at once, or the complete ones alone: set_params(unlabelled='drop', label_noise=None)"
+            )
         return fitted.learned

@@ -314,6 +314,26 @@ def test_refusals():
         bp.GaussianNB(label_noise=bp.LabelNoise()).fit(X, y)
 
 
+@pytest.mark.parametrize(
+    "known", [{"y": [[0.9, 0.1], [0.2, 0.8]] * 3}, {"annotations": [[0, 0], [1, None]] * 3}, {"y": [0, 1] * 3}]
+)
+@pytest.mark.parametrize("estimator", [bp.GaussianNB, bp.LinearDiscriminantAnalysis, bp.BernoulliNB])
+def test_what_would_lose_rows_in_doubt_is_refused(estimator, known):
+    X, y = [[0, 1], [1, 0], [0, 0], [1, 1], [1, 0], [0, 1]], [0, 1] * 3
+    noise = bp.LabelNoise() if known == {"y": y} else None
+    clf = estimator(inference="em", classes=[0, 1], label_noise=noise).fit(X, **known)
+    before = clf.predict_proba(X)
+    for lose in (
+        lambda: clf.forget(X[:2], y[:2]),
+        lambda: clf.partial_fit(X[:2], y[:2]),
+        lambda: clf.discount(0.5),
+        lambda: clf + clf,
+    ):
+        with pytest.raises(ValueError, match=r"6 rows of this fit are known only in part.*Fit all rows at once"):
+            lose()
+    np.testing.assert_array_equal(clf.predict_proba(X), before)
+
+
 @pytest.mark.slow
 def test_the_anesthesia_data_as_rater_has_them(shared_data):
     """Posterior means of the vignette of the R package rater, whose prior this is."""
