@@ -49,7 +49,7 @@ def impute(fitted: Fitted, X: Any, draws: int | None = None, random_state: int |
     Raises
     ------
     NotImplementedError
-        For missing cells of categories that depend on each other.
+        For missing cells of categories on which other columns depend.
 
     Examples
     --------

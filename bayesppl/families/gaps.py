@@ -83,17 +83,18 @@ def draw_missing(family: Family, theta: Theta, X: Any, codes: Array, rng: np.ran
     Raises
     ------
     NotImplementedError
-        For cells of categories that depend on each other.
+        For cells of categories on which other columns depend.
     """
     if not isinstance(X, np.ndarray):
         return X  # counts, which cannot be missing
-    missing = missing_cells(X)
-    if missing.any() and all(len(factor.columns) == 1 for factor in family.bound.factors):
-        simulated = family.simulate(theta, codes, rng, family.bound.covariates(X))
-        return np.where(missing, simulated, X)
     drawn = draw_gaps(family, theta, X, codes, rng)
-    _require_filled(family, drawn)
-    return drawn
+    if family.sums_over_gaps and X.shape[1] > 1:
+        _require_filled(family, drawn)
+    missing = missing_cells(drawn)
+    if not missing.any():
+        return drawn
+    # the columns are independent given class and parameters, also where they share some of these
+    return np.where(missing, family.simulate(theta, codes, rng, family.bound.covariates(X)), drawn)
 
 
 def missing_cells(X: Array) -> Array:
@@ -104,8 +105,8 @@ def missing_cells(X: Array) -> Array:
 def _require_filled(family: Family, X: Array) -> None:
     if missing_cells(X).any():
         raise NotImplementedError(
-            f"the {family.name} family cannot fill missing categories, which depend on each other. Use one whose "
-            "columns are independent given the class, such as bayesppl.MixedNB has"
+            f"the {family.name} family cannot fill missing categories on which other columns depend. Use one "
+            "whose columns are independent given the class, such as bayesppl.MixedNB has"
         )
 
 

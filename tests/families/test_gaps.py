@@ -102,7 +102,7 @@ def test_numbers_beside_categories_are_completed_given_these():
     clf = bp.GenerativeClassifier(bp.families.ConditionalGaussian()).fit(X, y)
     asked = pd.DataFrame({"c": ["u", "v"], "z": [np.nan, np.nan], "w": [0.0, 0.0]})
     np.testing.assert_allclose(clf.impute(asked, random_state=0)["z"], [0.0, 10.0], atol=0.3)
-    with pytest.raises(NotImplementedError, match="cannot fill missing categories"):
+    with pytest.raises(NotImplementedError, match="cannot fill missing categories on which other columns depend"):
         clf.impute(asked.assign(c=[None, "u"], z=0.0))
 
 
@@ -166,7 +166,9 @@ class TestImpute:
     def test_categories_that_depend_on_each_other_are_refused(self):
         X = pd.DataFrame({"a": ["u", "v"] * 100, "b": ["u", "u", "v", "v"] * 50})
         clf = bp.TreeNB().fit(X, self.y)
-        with pytest.raises(NotImplementedError, match="averaged_tree family cannot fill missing categories"):
+        with pytest.raises(
+            NotImplementedError, match="averaged_tree family cannot fill missing categories on which"
+        ):
             clf.impute(pd.DataFrame({"a": ["u"], "b": [None]}))
 
     @pytest.mark.parametrize("draws", [0, 1.5])
@@ -176,9 +178,24 @@ class TestImpute:
             clf.impute(self.X, draws=draws)
 
 
-def test_independent_columns_are_drawn_from_their_class():
-    family = bound("diag")
-    theta = {"mean": THETA["mean"], "variance": np.full((2, 3), 1e-12)}
+@pytest.mark.parametrize("family", [bp.Gaussian("spherical"), bp.LogNormal("spherical")], ids=["normal", "log"])
+@pytest.mark.parametrize("within", ["alone", "product", "mixture"])
+def test_columns_that_share_a_variance_are_filled_from_their_class(family, within):
+    rng = np.random.default_rng(0)
+    X, y = np.repeat([[1.0, 2.0], [40.0, 30.0]], 20, axis=0) + rng.normal(0, 0.1, (40, 2)), np.repeat([0, 1], 20)
+    if within == "product":
+        family = bp.Product({"both": (["x0", "x1"], family)})
+    if within == "mixture":
+        family = bp.Mixture(family, 2)
+    clf = bp.GenerativeClassifier(family, inference="em").fit(X, y)
+    filled = clf.impute([[1.0, np.nan], [np.nan, 30.0]], random_state=0)
+    np.testing.assert_allclose(filled, [[1.0, 2.0], [40.0, 30.0]], rtol=0.1)
+
+
+@pytest.mark.parametrize(("covariance", "shape"), [("diag", (2, 3)), ("spherical", 2)])
+def test_independent_columns_are_drawn_from_their_class(covariance, shape):
+    family = bound(covariance)
+    theta = {"mean": THETA["mean"], "variance": np.full(shape, 1e-12)}
     drawn = draw_missing(family, theta, ROWS, CODES, np.random.default_rng(0))
     missing = np.isnan(ROWS)
     np.testing.assert_allclose(drawn[missing], THETA["mean"][CODES][missing], atol=1e-4)
