@@ -91,7 +91,7 @@ def completed_proba(fitted: Fitted) -> xr.Dataset:
     if "rows_partly_known" not in posterior.record:
         raise ValueError("the class of every row of this fit is known")
     partly = None if fitted.rows is None else fitted.rows.partly
-    if partly is None:
+    if fitted.rows is None or partly is None:
         raise ValueError("the rows of the fit are not held any more (after loading they never are); fit again")
     X = encoded(posterior.model.family, partly.table)
     rows = UnknownClasses(posterior.model, X, partly.weights, partly.log_prior, partly.votes)
@@ -105,7 +105,7 @@ def completed_proba(fitted: Fitted) -> xr.Dataset:
     proba = total / _DRAWS
     mcse = np.sqrt(np.maximum(squares / _DRAWS - proba**2, 0.0) / (_DRAWS - 1))
     found = {"proba": (("row", "class"), proba), "mcse": (("row", "class"), mcse)}
-    coords = {"row": partly.places, "class": classes}
+    coords = {"row": fitted.rows.places_given(partly.places), "class": classes}
     if partly.votes is not None:
         found["gain"] = (("row", "annotator"), _gain(proba, posterior.mean()[CONFUSION]))
         coords["annotator"] = np.asarray([str(name) for name in partly.votes.names])

@@ -58,10 +58,11 @@ def suspicious_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_weight:
     Returns
     -------
     pandas.DataFrame
-        Indexed by the place of the row in the fit: ``label`` as it is, ``suggested`` the most probable class by
-        the other rows, ``probability`` of the label by the other rows, and ``wrong``, the probability that it is
-        wrong. Its ``attrs["noise"]`` is the share of wrong labels that was found. Rows of weight zero, which took
-        no part in the fit, are predicted like the others.
+        Indexed by the place of the row among those given to ``fit``, also where some of them have no label:
+        ``label`` as it is, ``suggested`` the most probable class by the other rows, ``probability`` of the label
+        by the other rows, and ``wrong``, the probability that it is wrong. Its ``attrs["noise"]`` is the share of
+        wrong labels that was found. Rows of weight zero, which took no part in the fit, are predicted like the
+        others.
 
     Raises
     ------
@@ -102,7 +103,9 @@ def suspicious_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_weight:
         "probability": np.exp(loo.log_score_i),
         "wrong": wrong,
     }
-    found = pd.DataFrame(columns).sort_values(["wrong", "probability"], ascending=[False, True], kind="stable")
+    found = pd.DataFrame(columns, index=rows.places_given(rows.known_places)).sort_values(
+        ["wrong", "probability"], ascending=[False, True], kind="stable"
+    )
     found.attrs["noise"] = noise
     return found
 

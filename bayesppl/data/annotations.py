@@ -76,10 +76,10 @@ def doubted(rows: Rows, noise: Any) -> Rows:
     """Return the same rows with labels that may be wrong: one vote for each, by one annotator."""
     errors, are_known = resolve_noise(noise, 1, len(rows.classes))
     whole, weights = rows.whole
-    at = np.arange(len(rows)) if rows.partly is None else rows.partly.known_places
     alike = np.zeros(len(rows), dtype=np.intp)
-    votes = Votes(at, alike, rows.codes.astype(np.intp), ("y",), errors, are_known)
-    return _all_partly(rows.classes, PartlyKnown(whole, np.arange(len(whole)), weights.copy(), None, votes))
+    votes = Votes(rows.known_places, alike, rows.codes.astype(np.intp), ("y",), errors, are_known)
+    partly = PartlyKnown(whole, np.arange(len(whole)), weights.copy(), None, votes)
+    return replace(_all_partly(rows.classes, partly), kept=rows.kept)
 
 
 def read_annotated(

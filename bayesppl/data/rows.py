@@ -50,6 +50,8 @@ class Rows:
         Whether the cells are a copy that nobody else can change.
     partly : PartlyKnown, optional
         Further rows, whose class is not known.
+    kept : (n,), optional
+        Places of all these rows among those given; None where none was left out.
     """
 
     table: Table
@@ -58,6 +60,7 @@ class Rows:
     given_weights: Array | None
     is_copy: bool = False
     partly: PartlyKnown | None = None
+    kept: Array | None = None
 
     @classmethod
     def read(
@@ -116,7 +119,7 @@ class Rows:
         there = np.flatnonzero(~absent)
         found = cls(table.take(there), known, codes, None if weights is None else weights[there])
         if unlabelled.action == "drop":
-            return found
+            return replace(found, kept=there)
         places = np.flatnonzero(absent)
         of_places = np.ones(len(places)) if weights is None else weights[places]
         is_informative = unlabelled.action == "informative"
@@ -134,6 +137,15 @@ class Rows:
     def is_unweighted(self) -> bool:
         """Whether every row has the weight one."""
         return self.given_weights is None or bool((self.given_weights == 1).all())
+
+    @property
+    def known_places(self) -> Array:
+        """Return the places of these rows among all, those partly known too."""
+        return np.arange(len(self)) if self.partly is None else self.partly.known_places
+
+    def places_given(self, places: Array) -> Array:
+        """Return the places among the rows given of rows at these places among all that were kept of them."""
+        return places if self.kept is None else self.kept[places]
 
     @property
     def whole(self) -> tuple[Table, Array]:
@@ -184,7 +196,13 @@ class Rows:
         if weights is None or weights.all():
             return self
         at = np.flatnonzero(weights)
-        return replace(self, table=self.table.take(at), codes=self.codes[at], given_weights=weights[at])
+        return replace(
+            self,
+            table=self.table.take(at),
+            codes=self.codes[at],
+            given_weights=weights[at],
+            kept=self.places_given(at) if self.partly is None else self.kept,
+        )
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> Array | None:

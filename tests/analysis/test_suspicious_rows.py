@@ -74,6 +74,22 @@ def test_rows_are_passed_again_where_they_are_not_held():
 
 
 @pytest.mark.filterwarnings("ignore::bayesppl.errors.UnlabelledWarning")
+@pytest.mark.parametrize("unlabelled", ["drop", "learn"])
+def test_rows_are_counted_among_those_given_to_fit(unlabelled):
+    X, y = load_iris(return_X_y=True)
+    without = np.array([0, 1, 2, 50, 60, 61, 100, 101])
+    y = y.astype(float)
+    y[[3, 140]], y[without] = [2, 0], np.nan
+    clf = bp.QuadraticDiscriminantAnalysis(unlabelled=unlabelled, inference="em").fit(X, y)
+    assert clf.posterior_.is_exact
+    found = clf.suspicious_rows()
+    assert set(found.index[:2]) == {3, 140}
+    np.testing.assert_array_equal(found.index.sort_values(), np.delete(np.arange(150), without))
+    np.testing.assert_array_equal(found["label"], y[found.index])
+    pd.testing.assert_frame_equal(clf.suspicious_rows(X, y), found)
+
+
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.UnlabelledWarning")
 def test_a_fit_that_completes_labels_is_refused():
     X, y = load_iris(return_X_y=True)
     y = np.where(np.arange(150) % 7, y.astype(float), np.nan)

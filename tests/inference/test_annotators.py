@@ -314,6 +314,15 @@ def test_refusals():
         bp.GaussianNB(label_noise=bp.LabelNoise()).fit(X, y)
 
 
+@pytest.mark.parametrize("noise", [None, bp.LabelNoise()])
+def test_completed_rows_are_counted_among_those_given_to_fit(noise):
+    X, y = RNG.normal(size=(12, 2)), np.array([None, 0, 1, None] + [0, 1] * 4, dtype=object)
+    X[5, 0] = np.nan
+    clf = bp.LinearDiscriminantAnalysis(inference="em", unlabelled="drop", label_noise=noise).fit(X, y)
+    expected = [5] if noise is None else np.delete(np.arange(12), [0, 3])
+    np.testing.assert_array_equal(clf.completed_proba()["row"], expected)
+
+
 @pytest.mark.parametrize(
     "known", [{"y": [[0.9, 0.1], [0.2, 0.8]] * 3}, {"annotations": [[0, 0], [1, None]] * 3}, {"y": [0, 1] * 3}]
 )
