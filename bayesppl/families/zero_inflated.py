@@ -27,7 +27,7 @@ from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.bound import Measure, NumberColumns
 from bayesppl.families.composite import BlockRows, GivenBlocks
 from bayesppl.families.family import Family
-from bayesppl.families.support import REAL_NUMBERS, Support, checked_numbers
+from bayesppl.families.support import COUNTS, REAL_NUMBERS, Support, check_support, checked_numbers
 from bayesppl.families.transformed import Transformed
 from bayesppl.kernels.arrays import Array
 
@@ -78,7 +78,7 @@ class ZeroInflated(Transformed):
             is_separate,
             row_dim="column",
             other_coords=coords,
-            check=self.transform,  # which refuses what the family of the rest does not model
+            check=self._check,
             measure_of=measures,
         )
 
@@ -112,6 +112,11 @@ class ZeroInflated(Transformed):
 
     def log_base(self, X: Array, rows: BlockRows) -> Array:
         return np.zeros(X.shape)
+
+    def _check(self, X: Array) -> None:
+        """Refuse counts as they are found, then what else the family of the rest does not model."""
+        check_support(np.where(self._shift, X, np.nan), self.columns, self._rest.name, COUNTS)
+        self.transform(X)
 
     @property
     def _rest(self) -> Family:

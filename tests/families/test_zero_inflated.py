@@ -42,6 +42,17 @@ def test_values_outside_the_rest_are_refused_by_row_and_column():
         clf.predict(pd.DataFrame({"x": [0.0, -1.0]}))
 
 
+@pytest.mark.parametrize(("value", "found"), [(2.5, "2.5"), (-4.0, "-4"), (0.5, "0.5")])
+def test_a_refused_count_is_named_as_it_stands_in_its_cell(value, found):
+    clf = bp.GenerativeClassifier(bp.ZeroInflated(bp.Poisson()))
+    refused = pd.DataFrame({"x": [0.0, value, 3.0, 0.0]})
+    message = f"column 'x' holds {found} in row 1, but the poisson family models counts"
+    with pytest.raises(ValueError, match=message):
+        clf.fit(refused, list("aabb"))
+    with pytest.raises(ValueError, match=message):
+        clf.fit(X, Y).predict(refused)
+
+
 @pytest.mark.parametrize(
     ("inner", "words"),
     [
