@@ -16,7 +16,7 @@ from bayesppl.errors import ConvergenceWarning, warn
 from bayesppl.families import closed_forms
 from bayesppl.kernels.arrays import Array, same_leaves
 from bayesppl.kernels.maximise import maximise
-from bayesppl.model.declaration import GenerativeModel
+from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.posterior import Exact
 from bayesppl.model.tuning import Objective, Search, Tuning
 
@@ -74,8 +74,9 @@ def tune(
     ImproperError
         If the prior is improper.
     ValueError
-        If a name or the objective is unknown, rows are needed that are not held, or the prior has nothing to tune:
-        the ``"hierarchical"`` prior of full covariances has chosen its own hyperparameters.
+        If a name or the objective is unknown, rows are needed that are not held, none is known completely, or the
+        prior has nothing to tune: the ``"hierarchical"`` prior of full covariances has chosen its own
+        hyperparameters.
 
     Notes
     -----
@@ -90,6 +91,12 @@ def tune(
             "objective='loo' scores the rows of the fit, which are not held any more (after loading or "
             "partial_fit they never are). Use objective='evidence', which needs only the sums that are kept, or "
             "fit all rows again"
+        )
+    if rows is not None and not statistics.parts[CLASS_WEIGHTS].counts.any():
+        raise ValueError(
+            "a prior is tuned by rows that are known completely, and this fit has none: of every row the model "
+            "completes the label, the component or cells. Declare the prior, or fit rows that lack nothing and "
+            "whose labels are certain"
         )
     prior = model.prior(statistics)
     bounds = prior.parts["features"].tunable

@@ -329,7 +329,8 @@ class Learner(DeclaredClassifier, ABC):
         """
         chosen = None if names is None else tuple(names)
         other = clone(self).set_params(tuning=Tuning(objective, chosen, max_steps))
-        return cast(Self, other._adopt(other._infer(self.fitted_.learned, training_rows(self.fitted_))))
+        held = training_rows(self.fitted_)
+        return cast(Self, other._adopt(other._infer(self._summed if held is None else self.fitted_.learned, held)))
 
     @property
     def _determined(self) -> Learned:

@@ -303,6 +303,18 @@ def test_an_improper_prior_is_refused():
         bp.GaussianNB("jeffreys").fit(*IRIS).tune_prior()
 
 
+@pytest.mark.parametrize("known", [{"y": [[0.9, 0.1], [0.2, 0.8]] * 75}, {"annotations": [[0], [1]] * 75}])
+def test_a_fit_without_a_row_that_is_known_tunes_nothing(known, tmp_path):
+    clf = bp.GaussianNB(inference="em", classes=[0, 1]).fit(IRIS[0], **known)
+    with pytest.raises(ValueError, match="tuned by rows that are known completely, and this fit has none"):
+        clf.tune_prior()
+    with pytest.raises(ValueError, match="tuned by rows that are known completely"):
+        clone(clf).set_params(tuning="evidence").fit(IRIS[0], **known)
+    clf.save(tmp_path / "model.npz")
+    with pytest.raises(ValueError, match="150 rows of this fit are known only in part"):
+        bp.load(tmp_path / "model.npz").tune_prior()
+
+
 def test_an_unknown_objective_is_refused():
     with pytest.raises(ValueError, match="objective must be one of 'evidence', 'loo', found 'waic'"):
         bp.GaussianNB().fit(*IRIS).tune_prior(objective="waic")
