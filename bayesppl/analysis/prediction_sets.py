@@ -33,10 +33,12 @@ from bayesppl.data.columns import missing
 from bayesppl.data.labels import one_hot
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Table
+from bayesppl.errors import rows_before
 from bayesppl.families import AveragedTree, Histogram, Product
 from bayesppl.families.categorical_blocks import CategoricalBlocks
 from bayesppl.families.composite import CompositeFamily
 from bayesppl.families.family import Family
+from bayesppl.families.gaps import require_summable
 from bayesppl.families.transformed import Wrapping
 from bayesppl.kernels.arrays import Array, close_leaves, logarithm
 from bayesppl.model.calibration import Calibration
@@ -120,6 +122,8 @@ def predict_set(fitted: Fitted, X: Any, level: float = 0.9, by_class: bool = Fal
         which no rank is known to be valid. If the rows of the fit are not held any more.
     NotConjugateError
         If the posterior is not in closed form.
+    RowError
+        If a row of ``X`` lacks cells of columns that are correlated in the model.
 
     Examples
     --------
@@ -148,6 +152,8 @@ def predict_set(fitted: Fitted, X: Any, level: float = 0.9, by_class: bool = Fal
     p_values = np.ones((len(table), model.n_classes))
     codes, tempered = rows.codes.astype(np.intp), fitted.calibration is not None
     for i in np.flatnonzero(~_new_levels(fitted, table)).tolist():
+        with rows_before(i):
+            require_summable(family, new[i : i + 1])
         found = _left_out_joints(model, known, seen, new[i : i + 1], codes)
         for k, (density, log_weights) in enumerate(found):
             labels = np.append(codes, k)

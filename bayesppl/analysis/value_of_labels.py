@@ -21,6 +21,7 @@ import numpy as np
 from bayesppl.analysis.left_out_joints import require_exact
 from bayesppl.analysis.temperature import drawn_rows
 from bayesppl.data.labels import one_hot
+from bayesppl.families.gaps import require_summable
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities
@@ -85,6 +86,8 @@ def value_of_labels(fitted: Fitted, X: Any, targets: Any = None, most: int = 200
     ------
     NotConjugateError
         If the posterior is not in closed form.
+    RowError
+        If a row of ``X`` lacks cells of columns that are correlated in the model.
 
     Examples
     --------
@@ -96,6 +99,7 @@ def value_of_labels(fitted: Fitted, X: Any, targets: Any = None, most: int = 200
     """
     posterior, model = require_exact(fitted, "the value of a label needs"), fitted.model
     rows = fitted.encode(X)
+    require_summable(model.family, rows)
     later = rows if targets is None else fitted.encode(targets)
     later = later[drawn_rows(later.shape[0], most)]
 

@@ -20,6 +20,7 @@ from bayesppl.conjugate.moments import Moments
 from bayesppl.conjugate.row_statistics import sum_shares
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.labels import one_hot
+from bayesppl.errors import RowError
 from bayesppl.families.components import Allocated, with_counts
 from bayesppl.families.composite import BlockRows, CompositeFamily, parameters_of
 from bayesppl.families.conditional_gaussian import ConditionalGaussian
@@ -36,6 +37,23 @@ from bayesppl.kernels.arrays import Array, Theta, draw_shares, numbers_of_rows
 def have_gaps(family: Family, X: Any) -> Array:
     """Find the encoded rows that lack cells without which no sum can be taken: (n_rows,) of bool."""
     return np.zeros(X.shape[0], dtype=bool)
+
+
+def require_summable(family: Family, X: Any) -> None:
+    """Refuse rows to be tried as rows of a fit that lack cells without which no sum can be taken.
+
+    Raises
+    ------
+    RowError
+    """
+    lacking = have_gaps(family, X)
+    if lacking.any():
+        raise RowError(
+            "cells are missing in row ",
+            int(lacking.argmax()),
+            ", which is tried as one more row of the fit, and correlated columns are summed over complete rows "
+            "only: fill them first, as impute does, or leave the row out",
+        )
 
 
 @singledispatch

@@ -71,3 +71,15 @@ def test_a_fit_that_completes_labels_is_refused():
     completed = bp.GaussianNB(unlabelled="learn", unlabelled_weight=1.0, inference="em").fit(X, y)
     with pytest.raises(bp.NotConjugateError, match="the value of a label needs a posterior in closed form"):
         completed.value_of_labels(X[:3])
+
+
+@pytest.mark.parametrize("clf", [bp.LinearDiscriminantAnalysis(), bp.QuadraticDiscriminantAnalysis()])
+def test_a_row_with_gaps_in_correlated_columns_is_refused_until_it_is_filled(clf):
+    holes = X[:3].copy()
+    holes[1, 2] = np.nan
+    clf.fit(X, Y)
+    with pytest.raises(ValueError, match=r"cells are missing in row 1, .*: fill them first, as impute does"):
+        clf.value_of_labels(holes)
+    filled = clf.value_of_labels(clf.impute(holes, random_state=0), X[LATER])
+    whole = clf.value_of_labels(X[:3], X[LATER])
+    np.testing.assert_array_equal(filled.gain[[0, 2]], whole.gain[[0, 2]])
