@@ -89,7 +89,10 @@ def completed_proba(fitted: Fitted) -> xr.Dataset:
 
     posterior, classes = fitted.posterior, coord(fitted.classes.tolist())
     if "rows_partly_known" not in posterior.record:
-        raise ValueError("the class of every row of this fit is known")
+        raise ValueError(
+            "no row of this fit was completed: the class of each is known, or those without one have no weight; "
+            "predict_proba has their probabilities"
+        )
     partly = None if fitted.rows is None else fitted.rows.partly
     if fitted.rows is None or partly is None:
         raise ValueError("the rows of the fit are not held any more (after loading they never are); fit again")

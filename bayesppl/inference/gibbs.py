@@ -30,7 +30,8 @@ from bayesppl.model.sampled import Sampled
 class Gibbs(Inference):
     """Gibbs sampling: rows partly known are completed by a draw given the parameters, then these given all rows.
 
-    Chains start at draws given the rows that are known. Where nothing is unknown the closed form is used.
+    Chains start at draws given the rows that are known. Where nothing is unknown of rows that count, the closed
+    form is used.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ class Gibbs(Inference):
     random_state: int | None = None
 
     def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Posterior:
-        if rows is None or rows.partly is None:
+        if rows is None or rows.partly is None or not rows.partly.weights.any():
             return Exact.of(model, statistics)
         self._check()
         return self.posterior(incomplete(model, statistics, rows, EM.restarts, self.random_state))

@@ -308,7 +308,7 @@ def test_refusals():
         bp.GaussianNB().fit(X, y).annotators()
     with pytest.raises(ValueError, match=r"annotator must be one of \['x0', 'x1', 'x2'\], found 'x3'"):
         bp.plots.plot_annotator(bp.dawid_skene(VOTES, inference="em"), "x3")
-    with pytest.raises(ValueError, match="the class of every row of this fit is known"):
+    with pytest.raises(ValueError, match="no row of this fit was completed: the class of each is known"):
         bp.GaussianNB().fit(X, y).completed_proba()
     with pytest.raises(bp.NotConjugateError, match="'gibbs' draws from it"):
         bp.GaussianNB(label_noise=bp.LabelNoise()).fit(X, y)

@@ -35,6 +35,17 @@ def test_complete_rows_have_the_closed_form():
     np.testing.assert_allclose(found.predict_proba(ROWS), exact.predict_proba(ROWS), rtol=1e-12)
 
 
+@pytest.mark.parametrize("inference", ["em", bp.Gibbs(draws=20, tune=5, chains=2, random_state=0)], ids=str)
+def test_gaps_in_rows_of_weight_zero_leave_the_closed_form(inference):
+    weights = (~np.isnan(HOLES).any(1)).astype(float)
+    at = np.flatnonzero(weights)
+    exact = bp.QuadraticDiscriminantAnalysis().fit(HOLES[at], LABELS[at])
+    found = bp.QuadraticDiscriminantAnalysis(inference=inference).fit(HOLES, LABELS, weights)
+    np.testing.assert_allclose(found.predict_proba(ROWS), exact.predict_proba(ROWS), rtol=1e-12)
+    np.testing.assert_allclose(found.log_evidence()["total"], exact.log_evidence()["total"], rtol=1e-12)
+    np.testing.assert_array_equal(found.forget(ROWS[:1], LABELS[:1], 0.0).class_count_, exact.class_count_)
+
+
 def test_em_finds_the_likelihood_that_an_optimiser_finds():
     clf = bp.GenerativeClassifier(bp.Gaussian("full", NIW), inference=bp.EM("mle", tol=1e-12))
     theta = clf.fit(HOLES, LABELS).posterior_.theta("mle")
