@@ -40,6 +40,12 @@ from bayesppl.model.tuning import Objective, Tuning, as_tuning
 if TYPE_CHECKING:
     import xarray as xr
 
+COMPLETED_AGAIN = (
+    "rows whose label is missing or may be wrong, or that lack cells, are completed again and again, and rows "
+    "that come in batches, or are merged, forgotten or discounted, are not held. Fit all rows at once, or the "
+    "complete ones alone: set_params(unlabelled='drop', label_noise=None)"
+)
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DeclaredClassifier(BayesClassifier, ABC):
@@ -119,12 +125,8 @@ class DeclaredClassifier(BayesClassifier, ABC):
                 "use unlabelled='learn', or labels without label_noise, annotations and probabilities"
             )
         require_complete_rows(rows, inference)
-        if (learns or self.label_noise is not None or learned.is_completed) and rows is None:
-            raise ValueError(
-                "rows whose label is missing or may be wrong, or that lack cells, are completed again and again, "
-                "and rows that come in batches, or are merged, forgotten or discounted, are not held. Fit all "
-                "rows at once, or the complete ones alone: set_params(unlabelled='drop', label_noise=None)"
-            )
+        if (learns or self.label_noise is not None or learned.completed is not None) and rows is None:
+            raise ValueError(COMPLETED_AGAIN)
         model, search, gain, counted = learned.model, None, None, rows
         try:
             if self.tuning is not None:

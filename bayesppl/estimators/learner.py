@@ -26,7 +26,14 @@ from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError, warn
 from bayesppl.estimators.batches import fit_lazy, fit_parquet
 from bayesppl.estimators.classifier import ask
-from bayesppl.estimators.declared import DeclaredClassifier, read_all, read_first, start, with_gaps_apart
+from bayesppl.estimators.declared import (
+    COMPLETED_AGAIN,
+    DeclaredClassifier,
+    read_all,
+    read_first,
+    start,
+    with_gaps_apart,
+)
 from bayesppl.files.provenance import described, difference
 from bayesppl.files.serialize import same
 from bayesppl.model.calibration import check_option
@@ -344,11 +351,6 @@ class Learner(DeclaredClassifier, ABC):
     def _summed(self) -> Learned:
         """Return what was learned, where sums hold all of it."""
         fitted = self.fitted_
-        n_partly = 0 if fitted.inferred is None else fitted.inferred.record.get("rows_partly_known", 0)
-        if n_partly:
-            raise ValueError(
-                f"{n_partly} rows of this fit are known only in part. Such rows are completed again and again, "
-                "and rows that come in batches, or are merged, forgotten or discounted, are not held. Fit all "
-                "rows at once, or the complete ones alone: set_params(unlabelled='drop', label_noise=None)"
-            )
+        if fitted.inferred is not None and "rows_partly_known" in fitted.inferred.record:
+            raise ValueError(COMPLETED_AGAIN)
         return fitted.learned

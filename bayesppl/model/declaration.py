@@ -50,14 +50,11 @@ class Declaration:
             counted = rows.counted()
             table, members = counted.table, Membership(counted.codes, counted.weights)
         else:  # rows of which nothing is known bring levels, but no class; bins where there are no others
-            table, at, partly = rows.partly.whole, rows.partly.known_places, rows.partly
-            codes, weights = np.zeros(len(table), dtype=np.intp), np.zeros(len(table))
-            codes[at], weights[at] = rows.codes, rows.weights
-            codes[partly.places] = partly.likeliest(len(classes))
-            weights[partly.places] = np.where(partly.is_blank, 0.0, partly.weights)
-            if not weights.any():
-                weights[partly.places] = partly.weights
-            members = Membership(codes, weights)
+            partly, (table, weights) = rows.partly, rows.whole
+            codes, known = np.zeros(len(table), dtype=np.intp), weights.copy()
+            codes[partly.known_places], codes[partly.places] = rows.codes, partly.likeliest(len(classes))
+            known[partly.places[partly.is_blank]] = 0
+            members = Membership(codes, known if known.any() else weights)
         return GenerativeModel(self.family.bind(table, classes, members), self.class_weights, classes)
 
 

@@ -48,13 +48,11 @@ class Learned:
     statistics : JointStatistics
         Of the rows that are known completely.
     completed : (n_classes,), optional
-        Total weight of the other rows whose class is certain; None where there are none.
+        Total weight of the other rows whose class is certain; None where there are no others that count.
     unlabelled : Unlabelled
         What becomes of the others.
     removals : tuple of Removal
         Rows that were learned, and forgotten since.
-    is_completed : bool
-        Whether something was known of the others beside their features, so that these sums are not of all rows.
     """
 
     columns: Columns
@@ -64,7 +62,6 @@ class Learned:
     unlabelled: Unlabelled = REFUSED
     removals: tuple[Removal, ...] = ()
     completed: Array | None = None
-    is_completed: bool = False
 
     @classmethod
     def start(
@@ -84,11 +81,9 @@ class Learned:
         """
         model = declaration.bind(rows)
         columns = Columns(rows.table.names, rows.table.is_named, reader)
-        found = cls(columns, rows.classes, model, model.summarise(rows, n_jobs), unlabelled)
-        if rows.partly is None:
-            return found
-        completed, is_completed = rows.partly.certain(len(rows.classes)), not rows.partly.is_blank.all()
-        return replace(found, completed=completed, is_completed=is_completed)
+        partly = rows.partly
+        completed = partly.certain(len(rows.classes)) if partly is not None and partly.weights.any() else None
+        return cls(columns, rows.classes, model, model.summarise(rows, n_jobs), unlabelled, completed=completed)
 
     @property
     def class_count(self) -> Array:
@@ -145,7 +140,6 @@ class Learned:
             self,
             statistics=self.statistics.tracked() + other.statistics.tracked(),
             removals=self.removals + other.removals,
-            is_completed=self.is_completed or other.is_completed,
         )
 
     def tracking(self, rows: Rows) -> Self:

@@ -338,7 +338,7 @@ def test_what_would_lose_rows_in_doubt_is_refused(estimator, known):
         lambda: clf.discount(0.5),
         lambda: clf + clf,
     ):
-        with pytest.raises(ValueError, match=r"6 rows of this fit are known only in part.*Fit all rows at once"):
+        with pytest.raises(ValueError, match=r"completed again and again.*Fit all rows at once"):
             lose()
     np.testing.assert_array_equal(clf.predict_proba(X), before)
 
