@@ -20,6 +20,7 @@ _THREADS, _CHUNK = 2, 2048
 
 # Types of DuckDB by what they hold.
 _KINDS = {
+    "unsigned": "UBIGINT",
     "whole": r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?",
     "number": r"FLOAT|DOUBLE|DECIMAL.*",
     "truth": "BOOLEAN",
@@ -107,7 +108,7 @@ class DataFile:
         ]
         selected = ", ".join(f"{cell} as x{i}" for i, cell in enumerate(cells))
         # whole numbers and truth values have one type, whether or not some rows have gaps
-        of_kinds = {"whole": ("int64", "Int64"), "truth": ("bool", "boolean")}
+        of_kinds = {"whole": ("int64", "Int64"), "unsigned": ("uint64", "UInt64"), "truth": ("bool", "boolean")}
         types = {
             name: of_kinds[column.kind][column.n_present < self.n_rows]
             for name, column in self.columns.items()

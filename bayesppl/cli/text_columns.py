@@ -51,7 +51,8 @@ class SurveyedColumn(NamedTuple):
     Attributes
     ----------
     kind : str
-        "text", "whole", "number" or "truth", or "other" for dates, lists and the like in a Parquet file.
+        "text", "whole", "number" or "truth"; in a Parquet file also "unsigned" for whole numbers without sign that
+        an integer of 64 bits may not hold, and "other" for dates, lists and the like.
     n_present : int
         Cells that are not missing.
     n_numbers : int

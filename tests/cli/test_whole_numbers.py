@@ -87,6 +87,21 @@ def batch_rows(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("batch_rows")
+def test_unsigned_integers_of_64_bits_keep_their_size(run: Any, tmp_path: Path) -> None:
+    path, model, most = tmp_path / "t.parquet", tmp_path / "m.npz", 2**64 - 1
+    cells = {"n": [most, None, *range(18)], "level": [most, *range(19)], "kind": [2**63, 2**63 + 1] * 10}
+    pa.parquet.write_table(pa.table({name: pa.array(found, pa.uint64()) for name, found in cells.items()}), path)
+    options = ["--target", "kind", "--model", "mixed-nb", "--categorical", "level", "--save", model]
+    status, _, err = run("fit", path, *options, "--integers", "gaussian")
+    assert (status, f"column 'n' holds the integer {most} in row 0, beyond 2^53" in err) == (2, True)
+    assert run("fit", path, *options, "--drop", "n")[0] == 0
+    clf = bp.load(model)
+    assert clf.classes_.tolist() == [2**63, 2**63 + 1]
+    assert clf.levels_of_columns()["level"] == (*range(19), most)
+    assert run("predict", model, path, "--keep", "kind")[1].startswith(f"kind,predicted,p({2**63}),")
+
+
+@pytest.mark.usefixtures("batch_rows")
 @pytest.mark.parametrize(
     "integers", [["visits=poisson"], ["categorical"], pytest.param(["poisson"], marks=pytest.mark.slow)]
 )
