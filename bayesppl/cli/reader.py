@@ -59,7 +59,8 @@ class DataFile:
     Raises
     ------
     ValueError
-        If there is no such file, its suffix names no format, its content is of another one, or it holds no rows.
+        If there is no such file, its suffix names no format, its content is of another one, it names a column
+        twice, or it holds no rows.
     """
 
     def __init__(
@@ -181,6 +182,14 @@ class DataFile:
                 raise ValueError(f"the folder {str(self.path)!r} holds no .parquet file")
             source += "/**/*.parquet"
             self._require_same_columns(source)
+        twice = execute(
+            f"select min(path_in_schema) from parquet_metadata({quoted(source)}) "
+            "group by file_name, row_group_id, lower(path_in_schema) having count(*) > 1 order by 1 limit 1"
+        ).fetchone()
+        if twice is not None:  # DuckDB would invent a name for one of them
+            raise ValueError(
+                f"{str(self.path)!r} names column {twice[0]!r} twice (capitals do not count); rename one of them"
+            )
         rows = f"read_parquet({quoted(source)}, union_by_name = true)"  # or numbers are cut to those of the first
         metadata = dict(
             execute(

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 
 import bayesppl as bp
 from bayesppl.cli import file_rows
@@ -49,6 +52,18 @@ def test_standard_input_is_named_by_its_dash(run, pipe, tmp_path, content, messa
     status, _, err = run("fit", "-", "--target", "kind", "--save", tmp_path / "m.npz")
     assert status == 2
     assert message in err
+
+
+@pytest.mark.parametrize(("suffix", "name"), [("parquet", "size"), ("parquet", "Size"), ("feather", "Size")])
+def test_columns_of_one_name_are_refused_in_files_of_types_too(run, tmp_path, suffix, name):
+    path = tmp_path / f"t.{suffix}"
+    table = pa.table([[1.0, 2.5] * 6, [3.0, 1.5, 2.0] * 4, list("ab") * 6], names=["size", name, "kind"])
+    (pq.write_table if suffix == "parquet" else feather.write_feather)(table, path)
+    status, _, err = run("fit", path, "--target", "kind", "--save", tmp_path / "m.npz")
+    assert status == 2
+    assert (
+        f"t.{suffix}' names column {min(name, 'size')!r} twice (capitals do not count); rename one of them" in err
+    )
 
 
 def test_standard_input_in_another_encoding_is_named_by_its_dash(run, pipe, tmp_path):
