@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 import shlex
 from collections import Counter
@@ -61,20 +62,19 @@ def choose(X: Any, chosen: Chosen, target: str) -> Any:
     X = X[list(chosen.keep)] if chosen.keep else X.drop(columns=list(chosen.drop))
     if X.columns.empty:
         raise ValueError(f"no column is left besides the target {target!r}; features are needed")
-    X = X.astype({name: "category" for name in chosen.categorical if name in X.columns})
     for name in X.columns:
-        if X[name].dtype.kind in "mM":
-            raise ValueError(
-                f"column {name!r} holds dates or times ({X[name].dtype}), which no model here describes; leave it "
-                f"out with --drop {name!r}, or put numbers such as the year or the hour in its place"
-            )
         found = next(iter(X[name].dropna()), None) if X[name].dtype == object else None
+        if X[name].dtype.kind in "mM" or isinstance(found, datetime.time):
+            raise ValueError(
+                f"column {name!r} holds dates or times ({found or X[name].dtype}), which no model here describes; "
+                f"leave it out with --drop {name!r}, or put numbers such as the year or the hour in its place"
+            )
         if not isinstance(found, Hashable):
             raise ValueError(
                 f"column {name!r} holds lists or records, such as {found!r}; leave it out with --drop {name!r}, "
                 "or give each of their parts a column"
             )
-    return X
+    return X.astype({name: "category" for name in chosen.categorical if name in X.columns})
 
 
 def remarks(X: Any, left_out: Collection[Hashable] = ()) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Which columns a command uses, as what, and what it warns about or refuses before it starts."""
 
+import datetime
 import gzip
 import json
 import os
@@ -268,6 +269,18 @@ def test_numbers_in_one_file_and_text_in_another_are_levels(run, penguins, tmp_p
     options = ("--target", "kind", "--model", "mixed-nb", "--save", tmp_path / "m.npz")
     assert run("fit", folder, *options)[0] == 0
     assert bp.load(tmp_path / "m.npz").levels_of_columns()["code"] == ("0", "1", "n")
+
+
+@pytest.mark.parametrize("options", [(), ("--categorical", "due")])
+@pytest.mark.parametrize("cell", [datetime.time(8, 30), pd.Timestamp("2024-01-01", tz="UTC"), [1.0]])
+def test_times_and_lists_are_refused_as_levels_too(run, penguins, tmp_path, cell, options):
+    penguins.assign(due=[None] + [cell] * 39).to_parquet(tmp_path / "p.parquet")
+    for command in (["compare"], ["fit", "--save", tmp_path / "m.npz"]):
+        status, _, err = run(*command, tmp_path / "p.parquet", "--target", "kind", *options)
+        assert (status, "column 'due' holds" in err, "--drop 'due'" in err) == (2, True, True)
+        assert ("dates or times (08:30:00), which no model here describes" in err) == (
+            cell == datetime.time(8, 30)
+        )
 
 
 def test_lists_and_targets_of_dates_are_refused_in_a_sentence(run, penguins, tmp_path):
