@@ -96,8 +96,8 @@ def _frame(fitted: Fitted, table: Table, X: Any, cells: dict[Any, Array]) -> Any
 
     index = X.index if isinstance(X, pd.DataFrame) else None
     frame = pd.DataFrame({name: table.column(name) for name in fitted.columns.names}, index=index)
-    for name, values in cells.items():
-        gaps = frame[name].isna()
+    for name in frame:  # the cells of some models are given to others under a name of their own
+        values, gaps = cells[name], frame[name].isna()
         if not gaps.any():
             continue
         present = frame.loc[~gaps, name]

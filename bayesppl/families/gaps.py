@@ -101,8 +101,13 @@ def draw_missing(family: Family, theta: Theta, X: Any, codes: Array, rng: np.ran
     Raises
     ------
     NotImplementedError
-        For cells of categories on which other columns depend.
+        For cells of categories on which other columns depend, and of parts of a user's model that are sampled.
     """
+    if isinstance(X, BlockRows) and any(missing_cells(part).any() for part in X.parts.values()):
+        raise NotImplementedError(
+            "cells of a part of a model written in PyMC that was sampled are not filled; draw them by "
+            "pm.sample_posterior_predictive"
+        )
     if not isinstance(X, np.ndarray):
         return X  # counts, which cannot be missing
     drawn = draw_gaps(family, theta, X, codes, rng)

@@ -269,3 +269,26 @@ def test_a_set_of_priors_of_models_and_of_sampled_fits():
     np.testing.assert_array_equal(found["lower"], alone.min(0))
     np.testing.assert_array_equal(found["upper"], alone.max(0))
     assert found.attrs["priors"] == 2
+
+
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.ConvergenceWarning")
+def test_missing_cells_of_a_sampled_part_are_not_imputed():
+    rng, y = np.random.default_rng(0), np.arange(40) % 2
+    with pm.Model() as model:
+        label = pm.Categorical("label", pm.Dirichlet("w", np.ones(2)), observed=y)
+        total = pm.Poisson("total", pm.Gamma("rate", 2.0, 1.0, shape=2)[label], observed=rng.poisson(5, 40))
+        share = pm.Normal("share", 0.0, 1.0, shape=2)[label]
+        pm.Normal("part", share * total, 1.0, observed=rng.normal(2.0, 1.0, 40))
+    clf = bp.from_pymc(model, "label", inference=bp.NUTS(draws=20, tune=20, chains=1, random_state=0))
+    with pytest.raises(NotImplementedError, match="part of a model written in PyMC that was sampled"):
+        clf.impute({"total": [3, 4], "part": [np.nan, 1.0]})
+    whole = clf.impute({"total": [3, 4], "part": [0.5, 1.0]})
+    assert whole.columns.tolist() == ["total", "part"]
+
+
+def test_a_label_without_rows_is_refused():
+    with pm.Model() as model:
+        label = pm.Categorical("label", pm.Dirichlet("w", np.ones(2)), observed=np.zeros(0, dtype=int))
+        pm.Poisson("x", pm.Gamma("rate", 2.0, 1.0, shape=2)[label], observed=np.zeros(0, dtype=int))
+    with pytest.raises(ValueError, match=r"the label 'label' has shape \(0,\); it must hold one code"):
+        bp.from_pymc(model, "label")

@@ -111,7 +111,7 @@ def find_label(model: Any, name: str, classes: Sequence[Hashable] | None = None)
             "where there are two classes"
         )
     [codes] = evaluate([model.rvs_to_values[variable]])
-    if codes.ndim != 1:
+    if codes.ndim != 1 or not len(codes):
         raise ValueError(f"the label {name!r} has shape {codes.shape}; it must hold one code for each row")
     own = _classes(model, variable)
     outside = codes[(codes < 0) | (codes >= len(own))]
