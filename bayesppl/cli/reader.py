@@ -27,6 +27,9 @@ _KINDS = {
     "text": r"VARCHAR|ENUM.*|UUID",
 }
 
+# What they are cast to, which DuckDB hands over otherwise as objects.
+_CASTS = {"text": "::varchar"}
+
 
 class DataFile:
     """A data file whose columns are known.
@@ -221,7 +224,12 @@ class DataFile:
         [(n_rows, *found)] = execute(f"select {', '.join(counts)} from {self._rows}").fetchall()
         return n_rows, {
             name: SurveyedColumn(
-                kind, n_present, 0, cell, f"to_seconds({cell} - {cell})" if name in durations else cell, cell
+                kind,
+                n_present,
+                0,
+                cell,
+                f"to_seconds({cell} - {cell})" if name in durations else f"{cell}{_CASTS.get(kind, '')}",
+                cell,
             )
             for (name, cell), kind, n_present in zip(cells.items(), kinds, found, strict=True)
             if name not in index

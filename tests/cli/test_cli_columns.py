@@ -7,7 +7,9 @@ import os
 import re
 import subprocess
 import sys
+import uuid
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -269,6 +271,16 @@ def test_numbers_in_one_file_and_text_in_another_are_levels(run, penguins, tmp_p
     options = ("--target", "kind", "--model", "mixed-nb", "--save", tmp_path / "m.npz")
     assert run("fit", folder, *options)[0] == 0
     assert bp.load(tmp_path / "m.npz").levels_of_columns()["code"] == ("0", "1", "n")
+
+
+def test_identifiers_of_their_own_type_are_text(run, tmp_path):
+    path, model = tmp_path / "t.parquet", tmp_path / "m.npz"
+    cell = "('00000000-0000-0000-0000-00000000000' || i % {})::uuid"
+    rows = f"select {cell.format(2)} as kind, {cell.format(3)} as level from range(12) as t(i)"
+    duckdb.sql(f"copy ({rows}) to '{path}'")
+    assert run("fit", path, "--target", "kind", "--model", "mixed-nb", "--save", model)[0] == 0
+    assert bp.load(model).levels_of_columns()["level"] == tuple(str(uuid.UUID(int=i)) for i in range(3))
+    assert run("predict", model, path, "--drop", "kind")[0] == 0
 
 
 @pytest.mark.parametrize("options", [(), ("--categorical", "due")])
