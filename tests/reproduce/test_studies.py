@@ -234,6 +234,11 @@ class TestNewsgroups:
         with pytest.raises(ValueError, match=r"there is no file .*20news-bydate.tar.gz"):
             newsgroups.load(tmp_path)
 
+    def test_what_is_no_archive_is_refused(self, tmp_path):
+        (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+        with pytest.raises(ValueError, match=r"t.csv' is no tar archive; --newsgroups names 20news-bydate.tar.gz"):
+            newsgroups.load(tmp_path / "t.csv")
+
 
 def test_the_predictive_of_a_normal_loses_what_theory_says():
     rng = np.random.default_rng(1)
@@ -314,3 +319,10 @@ class TestBnclassify:
     def test_a_folder_without_the_file_is_refused(self, tmp_path):
         with pytest.raises(ValueError, match=r"there is no file .*; --car names"):
             rivals.load_car(tmp_path)
+
+    def test_a_file_of_fewer_columns_is_refused(self, tmp_path):
+        (tmp_path / "t.csv").write_text("a,b,c,d\n" * 3)
+        with pytest.raises(
+            ValueError, match=r"column 'lug_boot' of .*t.csv' has empty cells; .* whose 7 columns are"
+        ):
+            rivals.load_car(tmp_path / "t.csv")

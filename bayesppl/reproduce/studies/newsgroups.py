@@ -37,12 +37,14 @@ def load(source: Path) -> dict[str, tuple[list[str], Array]]:
     Raises
     ------
     ValueError
-        If the archive is not there, or lacks a half.
+        If the archive is not there, is none, or lacks a half.
     """
     file = source / ARCHIVE if source.is_dir() else source
     if not file.exists():
         raise ValueError(f"there is no file {str(file)!r}; --newsgroups names {ARCHIVE}, or its folder")
     found: dict[str, list[tuple[str, str, str]]] = {"train": [], "test": []}
+    if not tarfile.is_tarfile(file):
+        raise ValueError(f"{str(file)!r} is no tar archive; --newsgroups names {ARCHIVE}, or its folder")
     with tarfile.open(file) as archive:
         for member in archive:
             content = archive.extractfile(member) if member.isfile() else None

@@ -199,6 +199,11 @@ def load_car(path: Path) -> tuple[pd.DataFrame, pd.Series]:
     if not file.is_file():
         raise ValueError(f"there is no file {str(file)!r}; --car names the car evaluation data of UCI, car.data")
     table = pd.read_csv(file, names=list(_COLUMNS), dtype=str)
+    if table.isna().any(axis=None):
+        raise ValueError(
+            f"column {table.columns[table.isna().any()][0]!r} of {str(file)!r} has empty cells; --car names the "
+            f"car evaluation data of UCI, car.data, whose {len(_COLUMNS)} columns are {', '.join(_COLUMNS)}"
+        )
     return table.drop(columns="class"), table["class"]
 
 
