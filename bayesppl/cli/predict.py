@@ -109,6 +109,12 @@ def predict(
                 predictions = _predictions(classifier, features, rule, interval, draws, seed)
                 if explain is not None:
                     predictions |= _reasons(classifier, features, predictions["predicted"], rule, explain, seed)
+            twice = next((name for name in keep if [*keep, *predictions].count(name) > 1), None)
+            if twice is not None:
+                raise ValueError(
+                    f"--keep {twice!r}: the output would have two columns of this name; pass it once, or rename "
+                    "the column in DATA if it is one of those that are added"
+                )
             found = pd.DataFrame(predictions)
             yield pd.concat([copies.reset_index(drop=True), found], axis=1) if keep else found
 

@@ -148,3 +148,17 @@ def test_a_column_that_is_not_there_is_named_before_those_that_are(
     assert status == 2
     assert "the model needs column 'size', which is not among those of" in err
     assert "(did you mean 'Size'?); there are 'Size', 'garage', 'veil', 'kind'. Rename a column" in err
+
+
+@pytest.mark.parametrize("kept", [["predicted"], ["kind", "p(a)"], ["kind", "kind"]])
+def test_two_columns_of_one_name_are_not_written(
+    run: Any, tmp_path: Any, frame: pd.DataFrame, kept: list[str]
+) -> None:
+    bp.MixedNB().fit(frame[["size", "garage"]], frame["kind"]).save(tmp_path / "m.nc")
+    frame.assign(**dict.fromkeys(kept, "a"))[["size", "garage", *dict.fromkeys(kept)]].to_csv(
+        tmp_path / "new.csv", index=False
+    )
+    options = [word for name in kept for word in ("--keep", name)]
+    status, out, err = run("predict", tmp_path / "m.nc", tmp_path / "new.csv", *options)
+    assert (status, out) == (2, "")
+    assert f"--keep {kept[-1]!r}: the output would have two columns of this name; pass it once" in err
