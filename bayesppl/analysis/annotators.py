@@ -93,9 +93,10 @@ def completed_proba(fitted: Fitted) -> xr.Dataset:
             "no row of this fit was completed: the class of each is known, or those without one have no weight; "
             "predict_proba has their probabilities"
         )
-    partly = None if fitted.rows is None else fitted.rows.partly
-    if fitted.rows is None or partly is None:
+    held = fitted.rows
+    if held is None or held.partly is None:
         raise ValueError("the rows of the fit are not held any more (after loading they never are); fit again")
+    partly = held.partly
     X = encoded(posterior.model.family, partly.table)
     rows = UnknownClasses(posterior.model, X, partly.weights, partly.log_prior, partly.votes)
     total, squares = np.zeros((2, len(partly), len(classes)))
@@ -108,7 +109,7 @@ def completed_proba(fitted: Fitted) -> xr.Dataset:
     proba = total / _DRAWS
     mcse = np.sqrt(np.maximum(squares / _DRAWS - proba**2, 0.0) / (_DRAWS - 1))
     found = {"proba": (("row", "class"), proba), "mcse": (("row", "class"), mcse)}
-    coords = {"row": fitted.rows.places_given(partly.places), "class": classes}
+    coords = {"row": held.places_given(partly.places), "class": classes}
     if partly.votes is not None:
         found["gain"] = (("row", "annotator"), _gain(proba, posterior.mean()[CONFUSION]))
         coords["annotator"] = np.asarray([str(name) for name in partly.votes.names])

@@ -186,8 +186,8 @@ class DataFile:
             source += "/**/*.parquet"
             self._require_same_columns(source)
         twice = execute(
-            f"select min(path_in_schema) from parquet_metadata({quoted(source)}) "
-            "group by file_name, row_group_id, lower(path_in_schema) having count(*) > 1 order by 1 limit 1"
+            f"select min(path_in_schema) from parquet_metadata({quoted(source)}) where row_group_id = 0 "
+            "group by file_name, lower(path_in_schema) having count(*) > 1 order by 1 limit 1"
         ).fetchone()
         if twice is not None:  # DuckDB would invent a name for one of them
             raise ValueError(

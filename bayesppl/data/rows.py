@@ -139,6 +139,11 @@ class Rows:
         return self.given_weights is None or bool((self.given_weights == 1).all())
 
     @property
+    def partly_counted(self) -> PartlyKnown | None:
+        """Return the rows partly known, None where none of them has a weight."""
+        return self.partly if self.partly is not None and self.partly.weights.any() else None
+
+    @property
     def known_places(self) -> Array:
         """Return the places of these rows among all, those partly known too."""
         return np.arange(len(self)) if self.partly is None else self.partly.known_places

@@ -350,7 +350,7 @@ class Learner(DeclaredClassifier, ABC):
     @property
     def _summed(self) -> Learned:
         """Return what was learned, where sums hold all of it."""
-        fitted = self.fitted_
-        if fitted.inferred is not None and "rows_partly_known" in fitted.inferred.record:
+        learned = self.fitted_.learned
+        if learned.completed is not None:
             raise ValueError(COMPLETED_AGAIN)
-        return fitted.learned
+        return learned

@@ -83,7 +83,7 @@ class EM(Inference):
     random_state: int | None = 0
 
     def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Posterior:
-        if rows is None or rows.partly is None or not rows.partly.weights.any():
+        if rows is None or rows.partly_counted is None:
             return Exact.of(model, statistics)
         self._check()
         return self.posterior(incomplete(model, statistics, rows, self.restarts, self.random_state))

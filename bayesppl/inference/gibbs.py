@@ -58,7 +58,7 @@ class Gibbs(Inference):
     random_state: int | None = None
 
     def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Posterior:
-        if rows is None or rows.partly is None or not rows.partly.weights.any():
+        if rows is None or rows.partly_counted is None:
             return Exact.of(model, statistics)
         self._check()
         return self.posterior(incomplete(model, statistics, rows, EM.restarts, self.random_state))

@@ -81,8 +81,8 @@ class Learned:
         """
         model = declaration.bind(rows)
         columns = Columns(rows.table.names, rows.table.is_named, reader)
-        partly = rows.partly
-        completed = partly.certain(len(rows.classes)) if partly is not None and partly.weights.any() else None
+        partly = rows.partly_counted
+        completed = None if partly is None else partly.certain(len(rows.classes))
         return cls(columns, rows.classes, model, model.summarise(rows, n_jobs), unlabelled, completed=completed)
 
     @property

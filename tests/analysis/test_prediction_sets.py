@@ -239,14 +239,3 @@ def test_sets_cover_on_the_panel(shared_data):
         n += len(y[some])
     assert n > 300
     assert abs(hits / n - 0.9) < 4 * np.sqrt(0.9 * 0.1 / n)
-
-
-@pytest.mark.parametrize("clf", [bp.LinearDiscriminantAnalysis(), bp.QuadraticDiscriminantAnalysis()])
-def test_a_row_with_gaps_in_correlated_columns_is_refused_until_it_is_filled(clf):
-    holes = X[:3].copy()
-    holes[1, 2] = np.nan
-    clf.fit(X, Y)
-    with pytest.raises(ValueError, match=r"cells are missing in row 1, .*: fill them first, as impute does"):
-        clf.predict_set(holes)
-    filled = clf.predict_set(clf.impute(holes, random_state=0))
-    np.testing.assert_array_equal(filled.p_values[[0, 2]], clf.predict_set(X[:3]).p_values[[0, 2]])

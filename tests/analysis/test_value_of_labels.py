@@ -73,13 +73,17 @@ def test_a_fit_that_completes_labels_is_refused():
         completed.value_of_labels(X[:3])
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [lambda clf, rows: clf.value_of_labels(rows, X[LATER]).gain, lambda clf, rows: clf.predict_set(rows).p_values],
+    ids=["value of labels", "prediction sets"],
+)
 @pytest.mark.parametrize("clf", [bp.LinearDiscriminantAnalysis(), bp.QuadraticDiscriminantAnalysis()])
-def test_a_row_with_gaps_in_correlated_columns_is_refused_until_it_is_filled(clf):
+def test_a_row_with_gaps_in_correlated_columns_is_refused_until_it_is_filled(clf, ask):
     holes = X[:3].copy()
     holes[1, 2] = np.nan
     clf.fit(X, Y)
     with pytest.raises(ValueError, match=r"cells are missing in row 1, .*: fill them first, as impute does"):
-        clf.value_of_labels(holes)
-    filled = clf.value_of_labels(clf.impute(holes, random_state=0), X[LATER])
-    whole = clf.value_of_labels(X[:3], X[LATER])
-    np.testing.assert_array_equal(filled.gain[[0, 2]], whole.gain[[0, 2]])
+        ask(clf, holes)
+    filled = ask(clf, clf.impute(holes, random_state=0))
+    np.testing.assert_array_equal(filled[[0, 2]], ask(clf, X[:3])[[0, 2]])

@@ -337,6 +337,7 @@ def test_what_would_lose_rows_in_doubt_is_refused(estimator, known):
         lambda: clf.partial_fit(X[:2], y[:2]),
         lambda: clf.discount(0.5),
         lambda: clf + clf,
+        lambda: clf + estimator(classes=[0, 1]).fit(X, y),
     ):
         with pytest.raises(ValueError, match=r"completed again and again.*Fit all rows at once"):
             lose()

@@ -248,19 +248,3 @@ def test_densities_are_chosen_by_evidence_where_rows_are_partly_known(kind):
     found = found.inner if kind == "mixture" else found
     assert set(found.blocks) >= {"lognormal"}
     assert clf.score(table, y) > 0.8
-
-
-@pytest.mark.parametrize("known", ["annotations", "probabilities"])
-def test_rows_whose_label_is_in_doubt_are_not_lost_in_batches(known):
-    x, y = _two_peaks_beside_one()
-    labels = {"annotations": np.column_stack([y, y])} if known == "annotations" else {"y": _KNOWN_NOISE[y]}
-    clf = bp.GaussianNB(inference="em", classes=[0, 1]).fit(x, **labels)
-    before = clf.predict_proba(x)
-    for question in (
-        lambda: clf.discount(0.5),
-        lambda: clf + bp.GaussianNB(classes=[0, 1]).fit(x, y),
-        lambda: clf.partial_fit(x[:2], y[:2]),
-    ):
-        with pytest.raises(ValueError, match="completed again and again"):
-            question()
-    np.testing.assert_array_equal(clf.predict_proba(x), before)

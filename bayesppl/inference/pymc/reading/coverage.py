@@ -2,7 +2,8 @@
 
 A uniform probability between 0.2 and 0.8 has the density of Beta(1, 1), and a rate cut off at 50 that of its
 gamma, each on a part of the space only. So the parameters are followed to the ends of the unconstrained
-coordinates, and must get close to the ends of their own space.
+coordinates, and must get close to the ends of their own space; and variables must be found for values of the
+parameters far from each other.
 """
 
 from __future__ import annotations

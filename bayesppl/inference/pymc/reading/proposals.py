@@ -231,9 +231,8 @@ def propose(
     if not given:
         return build(parameters, at, {})
     in_words = f"its rows depend on {', '.join(map(repr, given))}, given for each row"
-    if kind not in PER_ROW or len(given) > 1 or next(iter(given.values())).size != len(observed[0].observed):
-        return in_words
-    if {v.name for v in coordinates.model.observed_RVs} & set(given):
+    is_column = len(given) == 1 and next(iter(given.values())).size == len(observed[0].observed)
+    if kind not in PER_ROW or not is_column or {v.name for v in coordinates.model.observed_RVs} & set(given):
         return in_words
     for x in observed:
         if has_pieces(x.clone.owner.op.dist_params(x.clone.owner), x.given.values()):
