@@ -21,14 +21,15 @@ _THREADS, _CHUNK = 2, 2048
 # Types of DuckDB by what they hold.
 _KINDS = {
     "unsigned": "UBIGINT",
-    "whole": r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?",
+    "whole": r"U?(TINY|SMALL|BIG)?INT(EGER)?",
+    "long": r"U?HUGEINT|DECIMAL\(\d+,0\)",
     "number": r"FLOAT|DOUBLE|DECIMAL.*",
     "truth": "BOOLEAN",
     "text": r"VARCHAR|ENUM.*|UUID",
 }
 
 # What they are cast to, which DuckDB hands over otherwise as objects.
-_CASTS = {"text": "::varchar"}
+_CASTS = {"text": "::varchar", "whole": "::bigint"}
 
 
 class DataFile:
@@ -222,6 +223,10 @@ class DataFile:
         ]
         counts = ["count(*)", *(f"count({cell})" for cell in cells.values())]
         [(n_rows, *found)] = execute(f"select {', '.join(counts)} from {self._rows}").fetchall()
+        for i, (cell, kind) in enumerate(zip(cells.values(), kinds, strict=True)):
+            if kind == "long":  # text where 64 bits do not hold all of them, as in a text file
+                short = execute(f"select count(try_cast({cell} as bigint)) from {self._rows}").fetchone()
+                kinds[i] = "whole" if short == (found[i],) else "text"
         return n_rows, {
             name: SurveyedColumn(
                 kind,

@@ -1,6 +1,7 @@
 """Integers beside missing cells stay integers, and beyond 2^53 are refused, not rounded; the target in a file to
 predict is named."""
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -161,3 +162,26 @@ def test_predict_on_the_training_file_says_what_to_do_with_the_target(run: Any, 
         assert part in " ".join(err.split())
     assert run("predict", model, path, "--keep", "kind")[0] == 0
     assert run("predict", model, path, "--drop", "kind")[0] == 0
+
+
+@pytest.mark.usefixtures("batch_rows")
+def test_decimals_without_places_and_integers_of_two_kinds_are_not_rounded(run: Any, tmp_path: Path) -> None:
+    """Databases write whole numbers as decimals; signed beside unsigned integers take 128 bits."""
+    path, model, labels = tmp_path / "t.parquet", tmp_path / "m.npz", [2**60, 2**60 + 1]
+    decimals = pa.array([Decimal(label) for label in labels * 10], pa.decimal128(38, 0))
+    levels = pa.array([Decimal(10**25 + i % 3) for i in range(20)], pa.decimal128(38, 0))
+    counts = pa.array([None, *map(Decimal, range(19))], pa.decimal128(9, 0))
+    pa.parquet.write_table(pa.table({"kind": decimals, "level": levels, "n": counts}), path)
+    assert (
+        run("fit", path, "--target", "kind", "--model", "mixed-nb", "--integers", "poisson", "--save", model)[0]
+        == 0
+    )
+    clf = bp.load(model)
+    assert clf.classes_.tolist() == labels
+    assert clf.levels_of_columns()["level"] == tuple(str(10**25 + i) for i in range(3))
+    assert DataFile(path, Dialect()).read_all()["n"].tolist() == [pd.NA, *range(19)]
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for kind in (pa.int64(), pa.uint64()):
+        pa.parquet.write_table(pa.table({"id": pa.array(labels, kind)}), folder / f"{kind}.parquet")
+    assert DataFile(folder, Dialect()).read_all()["id"].tolist() == labels * 2
