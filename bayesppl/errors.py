@@ -3,8 +3,8 @@
 import os
 import sys
 import warnings
-from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 __all__ = [
@@ -125,10 +125,10 @@ class RowError(ValueError):
         self.row = row
         self._parts = before, row, after
 
-    def shifted(self, by: int) -> "RowError":
-        """Return the same refusal, where ``by`` rows came before."""
-        before, row, after = self._parts
-        return type(self)(before, row + by, after)
+    def at(self, row: int) -> "RowError":
+        """Return the same refusal, of the row at another place."""
+        before, _, after = self._parts
+        return type(self)(before, row, after)
 
     def within(self, part: str) -> "RowError":
         """Return the same refusal, where the row is one of a part of the table."""
@@ -144,9 +144,14 @@ class RowTypeError(RowError, TypeError):
 
 
 @contextmanager
-def rows_before(n_rows: int) -> Iterator[None]:
-    """Raise refusals of a row again, with its place in a table of which ``n_rows`` rows came before."""
+def rows_at(place: Callable[[int], int]) -> Iterator[None]:
+    """Raise refusals of a row again, with its place in the whole table, which ``place`` finds."""
     try:
         yield
     except RowError as error:
-        raise error.shifted(n_rows) from None
+        raise error.at(int(place(error.row))) from None
+
+
+def rows_before(n_rows: int) -> AbstractContextManager[None]:
+    """Raise refusals of a row again, with its place in a table of which ``n_rows`` rows came before."""
+    return rows_at(lambda row: n_rows + row)

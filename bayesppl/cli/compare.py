@@ -26,6 +26,7 @@ from bayesppl.cli.options import (
     slow_step,
 )
 from bayesppl.cli.terminal import is_number, safe, status, warn
+from bayesppl.errors import rows_at
 
 CHAINS = 4
 
@@ -168,7 +169,7 @@ def compare(
             file = file_rows.Source(Path(data), target, dialect, chosen, unlabelled, missing, of_levels)
             source, levels = file.rows(most_rows if model == AUTO else None), file.chosen.categorical
         file_rows.check(source, of_numbers=binarize is not None or model not in OF_LEVELS)
-        with file_rows.rows_of_the_file(source):
+        with rows_at(source.X.index.__getitem__):
             if model == AUTO:
                 taken = compare_stack.taken_for(source.X)
             elif binarize is None:

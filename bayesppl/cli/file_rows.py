@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +18,6 @@ from bayesppl.cli.terminal import say, shown
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.names import listed, meant
 from bayesppl.data.read_table import as_table
-from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
 
 if TYPE_CHECKING:
@@ -160,15 +158,6 @@ class Source:
                 f"values for levels with --categorical {name!r}"
             )
         return kind == "text"
-
-
-@contextmanager
-def rows_of_the_file(rows: FileRows) -> Iterator[None]:
-    """Name a refused row as the file counts it, some rows of which are left out here."""
-    try:
-        yield
-    except RowError as error:
-        raise error.shifted(int(rows.X.index[error.row]) - error.row) from None
 
 
 def embedded(data: str) -> FileRows:

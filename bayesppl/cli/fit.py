@@ -29,7 +29,7 @@ from bayesppl.cli.options import (
 )
 from bayesppl.cli.terminal import WIDTH, say, status, warn
 from bayesppl.data.names import listed
-from bayesppl.errors import RowError
+from bayesppl.errors import rows_at
 
 if TYPE_CHECKING:
     from bayesppl.cli.file_rows import Source
@@ -97,7 +97,7 @@ def fit(
     and at most --most-rows for --model auto.
     """
     require_place("--save", path, data)
-    from bayesppl.cli.file_rows import BATCH_ROWS, Source, encode, require_numbers, rows_of_the_file
+    from bayesppl.cli.file_rows import BATCH_ROWS, Source, encode, require_numbers
     from bayesppl.cli.frame_columns import remarks
 
     classifier = make(model, integers, prior, tune=tune, rule=rule, inference=inference, calibration=calibrate)
@@ -122,7 +122,7 @@ def fit(
             warn(remarks(rows.X))
             if model not in OF_LEVELS:
                 require_numbers(rows)
-            with rows_of_the_file(rows):
+            with rows_at(rows.X.index.__getitem__):
                 classifier.fit(rows.X, rows.y)
         n_rows = len(rows.X)
     if tune:
@@ -152,10 +152,8 @@ def _fit_sums(classifier: Any, source: Source) -> int:
                 given, places = given + len(rows.X), rows.X.index
                 yield rows.X, rows.y
 
-    try:
+    with rows_at(lambda row: places[row - given + len(places)]):
         fit_batches(classifier, batches(), source.labels())
-    except RowError as error:
-        raise error.shifted(int(places[error.row - given + len(places)]) - error.row) from None
     return given
 
 

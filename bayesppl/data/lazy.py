@@ -69,7 +69,9 @@ def _apply(
     try:
         return function(part)
     except RowError as error:
-        raise (error.within(f" of partition {number}") if np.isnan(start) else error.shifted(int(start))) from None
+        if np.isnan(start):
+            raise error.within(f" of partition {number}") from None
+        raise error.at(error.row + int(start)) from None
 
 
 def _is_array(X: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -21,7 +22,7 @@ from bayesppl.data.matrices import plain
 from bayesppl.data.partly_known import PartlyKnown
 from bayesppl.data.read_table import as_table
 from bayesppl.data.table import Table
-from bayesppl.errors import RowError, warn
+from bayesppl.errors import RowError, rows_at, warn
 from bayesppl.kernels.arrays import Array
 
 #: Tables of up to this many numbers (a megabyte) are copied to be held, in a fraction of the time that their
@@ -151,6 +152,10 @@ class Rows:
     def places_given(self, places: Array) -> Array:
         """Return the places among the rows given of rows at these places among all that were kept of them."""
         return places if self.kept is None else self.kept[places]
+
+    def naming_rows(self) -> AbstractContextManager[None]:
+        """Raise refusals of a row of the table again, with its place among the rows given."""
+        return rows_at(lambda row: self.places_given(self.known_places)[row])
 
     @property
     def whole(self) -> tuple[Table, Array]:

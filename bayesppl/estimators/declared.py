@@ -250,8 +250,9 @@ def with_gaps_apart(clf: DeclaredClassifier, rows: Rows) -> Rows:
     if not choose(clf.inference).completes_rows or not len(rows):
         return rows
     family = clf.declaration.bind(rows).family
-    X = encoded(family, rows.table)
-    gaps = [have_gaps(family, X[some]) for some in row_ranges(*X.shape)]
+    with rows.naming_rows():
+        X = encoded(family, rows.table)
+        gaps = [have_gaps(family, X[some]) for some in row_ranges(*X.shape)]
     return rows.with_partly(np.flatnonzero(np.concatenate(gaps)))
 
 

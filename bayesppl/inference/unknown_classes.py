@@ -13,6 +13,7 @@ from bayesppl.conjugate import Dirichlet, Fixed, Joint
 from bayesppl.conjugate.statistics import Counts, JointStatistics
 from bayesppl.data.partly_known import PartlyKnown, Votes
 from bayesppl.data.rows import Rows
+from bayesppl.errors import rows_at
 from bayesppl.families.gaps import have_gaps
 from bayesppl.families.mixture import Mixture
 from bayesppl.inference.augmentation import Augmentation, Completion, Incomplete, search_start
@@ -165,7 +166,8 @@ def incomplete(
     """
     partly = rows.partly
     assert partly is not None
-    X = encoded(model.family, partly.table)
+    with rows_at(partly.places.__getitem__):
+        X = encoded(model.family, partly.table)
     augmentation = UnknownClasses(model, X, partly.weights, partly.log_prior, partly.votes)
     extra: dict[str, Any] = {}
     if partly.votes is not None:

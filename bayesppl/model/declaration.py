@@ -149,7 +149,8 @@ class GenerativeModel:
             )
             return _with_labels(features, responsibilities)
 
-        return sum_over_ranges(take, table.extent, n_jobs)
+        with rows.naming_rows():
+            return sum_over_ranges(take, table.extent, n_jobs)
 
     def summarise_each(self, rows: Rows) -> JointStatistics:
         """Sum a few rows as :meth:`summarise` does, and track the rounding of the sums.

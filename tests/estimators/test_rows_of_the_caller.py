@@ -272,3 +272,17 @@ def test_duplicates_of_a_sparse_matrix_stay_as_they_are() -> None:
     clf = bp.AutoClassifier().fit(X, y)
     assert clf.predict_proba(X).shape == (40, 2)
     assert X.nnz == 80
+
+
+@pytest.mark.parametrize("options", [{"unlabelled": "drop"}, *({"inference": how} for how in ("em", "gibbs"))])
+def test_a_refused_cell_is_named_with_its_row_whatever_rows_lack_a_label(options: dict[str, str]) -> None:
+    X, labels = np.ones((12, 2)), ["a", "b"] * 6
+    labels[:3], labels[8] = [None] * 3, None
+    weights = np.where(np.arange(12) == 4, 0.0, 1.0)
+    for row in [7, 10] if options.get("unlabelled") == "drop" else [1, 7, 8, 10]:
+        X[row, 1] = -1.0
+        clf = bp.PoissonNB(**{"unlabelled": "learn", **options})
+        for given in (None, weights):
+            with pytest.raises(ValueError, match=f"column 'x1' holds -1 in row {row},"):
+                clf.fit(X, labels, given)
+        X[row, 1] = 1.0
