@@ -80,7 +80,8 @@ class UnknownClasses(Augmentation):
             found[impossible] = theta[CLASS_WEIGHTS]
             total = found.sum(1)
             found /= total[:, None]
-            return X, found, float(self.weights[rows] @ (largest + np.log(total)))
+            count = self.weights[rows] > 0  # those that do not may be impossible
+            return X, found, float(self.weights[rows][count] @ (largest + np.log(total))[count])
 
         return find
 

@@ -54,7 +54,9 @@ class Declaration:
             codes, known = np.zeros(len(table), dtype=np.intp), weights.copy()
             codes[partly.known_places], codes[partly.places] = rows.codes, partly.likeliest(len(classes))
             known[partly.places[partly.is_blank]] = 0
-            members = Membership(codes, known if known.any() else weights)
+            count = np.flatnonzero(weights)
+            table = table.take(count)
+            members = Membership(codes[count], (known if known.any() else weights)[count])
         return GenerativeModel(self.family.bind(table, classes, members), self.class_weights, classes)
 
 

@@ -279,3 +279,29 @@ def test_a_given_weight_counts_where_a_class_has_no_label():
     found = bp.GaussianNB(unlabelled_weight=0.3, **options).fit(FEW_X, y)
     expected = bp.GaussianNB(**options).fit(FEW_X, y, np.where(y == None, 0.3, 1.0))  # noqa: E711
     assert np.array_equal(found.predict_proba(FEW_X), expected.predict_proba(FEW_X))
+
+
+@pytest.mark.filterwarnings("ignore::bayesppl.UnlabelledWarning", "ignore::bayesppl.errors.UnseenLevelWarning")
+@pytest.mark.parametrize("soft", [False, True])
+def test_a_level_that_only_a_row_of_weight_zero_holds_is_no_level(soft: bool) -> None:
+    rng = np.random.default_rng(0)
+    truth = np.arange(30) % 2
+    X = pd.DataFrame({"a": np.where(rng.random(30) < 0.3 + 0.4 * truth, "u", "v"), "b": rng.normal(truth)})
+    X.loc[3, "a"] = "w"
+    labels = np.c_[0.9 - 0.8 * truth, 0.1 + 0.8 * truth] if soft else np.where(np.arange(30) < 10, None, truth)
+    at = np.delete(np.arange(30), 3)
+    options = {} if soft else {"unlabelled": "learn", "unlabelled_weight": 1.0}
+    clf = bp.MixedNB(classes=[0, 1], inference="em", **options)
+    weights = np.ones(30)
+    weights[3] = 0.0
+    gone = clf.fit(X.iloc[at], labels[at]).predict_proba(X.iloc[at])
+    np.testing.assert_allclose(clf.fit(X, labels, weights).predict_proba(X.iloc[at]), gone, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::bayesppl.UnlabelledWarning")
+def test_a_row_of_weight_zero_may_be_impossible() -> None:
+    X, labels = np.array([[0, 1], [0, 2], [0, 4], [0, 5], [0, 1], [0, 6], [7, 3]]), [0, 0, 1, 1, None, None, None]
+    clf = bp.PoissonNB(unlabelled="learn", unlabelled_weight=1.0, inference=bp.EM("mle"))
+    gone = clf.fit(X[:6], labels[:6]).predict_proba(X[:6])
+    found = clf.fit(X, labels, [1, 1, 1, 1, 1, 1, 0]).predict_proba(X[:6])
+    np.testing.assert_allclose(found, gone, rtol=1e-9)
