@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -102,26 +103,41 @@ def _parts(values: Any, row_chunks: Sequence[int] | None) -> list[Any]:
 def open_parquet(path: Any) -> Any:
     """Open a ``pyarrow.dataset.Dataset`` of a file, a folder or several files.
 
+    Folders named like ``region=north`` make a column. A column has the type that holds the cells of all files.
+
     Raises
     ------
     ValueError
-        If the files do not have the same columns: the first would decide what is read, and the rest be gaps.
+        If the files do not have the same columns, or a column has types in them of which none holds the other.
     """
     try:
+        import pyarrow as pa
         import pyarrow.dataset as ds
     except ImportError:
         raise ImportError("reading Parquet needs pyarrow: pip install 'bayesppl[parquet]'") from None
     if isinstance(path, ds.Dataset):
         return path
-    opened = ds.dataset(path, format="parquet")
+    is_file = isinstance(path, str | Path) and Path(path).is_file()
+    options = {"format": "parquet", "partitioning": None if is_file else "hive"}
+    opened = ds.dataset(path, **options)
+    schema, remedy = opened.schema, "or a pyarrow.dataset.Dataset with the schema to read"
+    names = set[str]()
     for file in opened.get_fragments():
-        differing = set(file.physical_schema.names) ^ set(opened.schema.names)
-        if differing:
+        found = file.physical_schema
+        names = names or set(found.names)
+        if differing := names ^ set(found.names):
             raise ValueError(
                 f"{file.path!r} and the first file do not have the same columns: only one of them has "
-                f"{min(differing)!r}. Give files that do, or a pyarrow.dataset.Dataset with the schema to read"
+                f"{min(differing)!r}. Give files that do, {remedy}"
             )
-    return opened
+        try:
+            schema = pa.unify_schemas([schema, found], promote_options="permissive")
+        except pa.ArrowTypeError as error:
+            raise ValueError(
+                f"{file.path!r} and the files before it hold one column as different types: {error}. Write it "
+                f"with one type, {remedy}"
+            ) from None
+    return ds.dataset(path, schema=schema, **options)
 
 
 def scan(dataset: Any, columns: Sequence[str]) -> Iterator[Any]:

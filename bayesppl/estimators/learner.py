@@ -124,6 +124,7 @@ class Learner(DeclaredClassifier, ABC):
         Parameters
         ----------
         path : str, Path, list of paths, or pyarrow.dataset.Dataset
+            Of files, or of folders of files; those named like ``region=north`` make a column ``region``.
         target, sample_weight : str
             Columns of the labels and, if any, of the row weights.
         columns : sequence of str, optional

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ def search_components(
     scores, tries = [], []
     for place in range(restarts):
         if place % 2 and isinstance(X, np.ndarray):  # neither way of beginning is always the best
-            statistics = known + _clustered(model, family, X, told, rng)
+            statistics = _seeded(known, _clustered(model, family, X, told, rng))
             theta = prior.update(statistics).mean()
         else:
             theta = _apart(model, family, prior, known, X, told, rng)
@@ -150,11 +151,17 @@ def _apart(
         at = codes * family.components + within
         rows = Allocated(draw_gaps(family.inner, None, X[places.ravel()], at, rng), within)
         seeds = model.statistics(rows, one_hot(codes, model.n_classes)).scale(_COPIES)
-        theta = prior.update(known + seeds).mean()
+        theta = prior.update(_seeded(known, seeds)).mean()
         if n_drawn == family.components:
             return theta
         densest = family.by_component(theta, X)[..., :n_drawn].max(-1)
         shares = told * (densest.max(0) - densest)
+
+
+def _seeded(known: JointStatistics, seeds: JointStatistics) -> JointStatistics:
+    """Add sums of seeds, which say nothing of annotators."""
+    added = {name: known.parts[name] + part for name, part in seeds.parts.items()}
+    return replace(known, parts={**known.parts, **added})
 
 
 def _best_of_each_class(family: Mixture, best: Theta, tries_of_classes: Array, tries: Sequence[Theta]) -> Theta:

@@ -132,6 +132,53 @@ def test_parquet_files_have_the_same_columns(lacking, tmp_path):
     assert bp.GaussianNB().fit_parquet(chosen, "label").class_count_.tolist() == [4, 4]
 
 
+NUMBERS = np.random.default_rng(0).normal(3.0, 1.0, 40)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (NUMBERS.astype(np.float32), NUMBERS * 1e7),
+        (np.arange(40), NUMBERS),
+        (np.arange(40, dtype=np.int32), np.arange(40) + 2**35),
+        (np.arange(40), np.where(NUMBERS > 3, np.nan, NUMBERS)),
+        (pa.nulls(40), NUMBERS),
+    ],
+)
+def test_a_parquet_column_has_the_type_that_holds_the_cells_of_all_files(first, second, tmp_path):
+    for i, cells in enumerate((first, second)):
+        pq.write_table(pa.table({"a": cells, "label": ["x", "y"] * 20}), tmp_path / f"{i}.parquet")
+    whole = pd.concat([pd.read_parquet(tmp_path / f"{i}.parquet") for i in range(2)])
+    expected = bp.GaussianNB().fit(whole[["a"]].astype(float), whole["label"])
+    assert_same_fit(bp.GaussianNB().fit_parquet(tmp_path, "label"), expected)
+
+
+def test_parquet_columns_of_types_none_of_which_holds_the_other_are_refused(tmp_path):
+    for i, cells in enumerate((NUMBERS > 3, np.arange(40))):
+        pq.write_table(pa.table({"a": cells, "label": ["x", "y"] * 20}), tmp_path / f"{i}.parquet")
+    with pytest.raises(ValueError, match=r"1\.parquet'.* as different types: .*Field a .*bool vs int64"):
+        bp.GaussianNB().fit_parquet(tmp_path, "label")
+
+
+def test_parquet_folders_name_a_column(tmp_path):
+    for i, region in enumerate(("north", "south")):
+        folder = tmp_path / f"region={region}"
+        folder.mkdir()
+        pq.write_table(pa.table({"a": NUMBERS + i, "label": ["x", "y"] * 20}), folder / "part.parquet")
+    found = bp.GaussianNB().fit_parquet(tmp_path, "region", columns=["a"])
+    assert_same_fit(
+        found, bp.GaussianNB().fit(np.r_[NUMBERS, NUMBERS + 1][:, None], np.repeat(["north", "south"], 40))
+    )
+    assert bp.GaussianNB().fit_parquet(folder / "part.parquet", "label").feature_names_in_.tolist() == ["a"]
+    family = bp.Product(
+        {
+            "a": (["a"], bp.Gaussian("diag")),
+            "b": (["region"], bp.Categorical(levels={"region": ["north", "south"]})),
+        }
+    )
+    assert bp.GenerativeClassifier(family).fit_parquet(tmp_path, "label").n_features_in_ == 2
+
+
 def test_refusals_of_parquet(files, tmp_path):
     folder, _ = files
     with pytest.raises(ValueError, match="missing column 'colour'"):

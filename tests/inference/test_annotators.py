@@ -378,3 +378,17 @@ def test_the_caries_data_have_the_likelihood_that_an_optimiser_finds(shared_data
     best = minimize(loss, np.r_[-1.0, -2 * np.ones(5), np.ones(5)], method="BFGS", options={"gtol": 1e-5})
     ours = log_likelihood(posterior.theta("mle")["class_weights"][1], (given[..., 1] / given.sum(-1)).T)
     np.testing.assert_allclose(ours, -best.fun, rtol=0, atol=0.01)
+
+
+@pytest.mark.parametrize("inference", ["em", GIBBS], ids=["em", "gibbs"])
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.ConvergenceWarning")
+def test_wrong_labels_beside_components_within_classes_are_found_out(inference):
+    rng = np.random.default_rng(0)
+    bump = np.arange(80) % 4
+    X = np.c_[rng.normal(12.0 * (bump % 2), 1.0), rng.normal(12.0 * (bump // 2), 1.0)]
+    truth = (bump % 2) ^ (bump // 2)  # each class has two opposite corners of a square
+    given = truth.copy()
+    given[[3, 21, 46]] ^= 1
+    family = bp.families.Mixture(bp.Gaussian("diag"), 2)
+    clf = bp.GenerativeClassifier(family, inference=inference, label_noise=bp.LabelNoise()).fit(X, given)
+    assert (clf.completed_proba()["proba"].to_numpy().argmax(1) == truth).all()
