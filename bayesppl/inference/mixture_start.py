@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 from scipy.spatial.distance import cdist
+from scipy.special import logsumexp
 
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
@@ -66,7 +67,7 @@ def search_components(
         at = rng.permutation(at)
         at = at[((told[at] > 0) & (np.cumsum(told[at] > 0, axis=0) <= _MOST_ROWS)).any(1)]
     X, told = X[at], told[at]
-    scores, tries = [], []
+    scores, totals, tries = [], [], []
     for place in range(restarts):
         if place % 2 and isinstance(X, np.ndarray):  # neither way of beginning is always the best
             statistics = _seeded(known, _clustered(model, family, X, told, rng))
@@ -77,8 +78,10 @@ def search_components(
             statistics = known + augmentation.expected(theta).statistics
             theta = prior_of(statistics).update(statistics.scale(copies)).mean()
         tries.append(theta)
-        scores.append((told * np.maximum(family.log_likelihood(theta)(X), -1e300)).sum(0))
-    best = tries[int(np.argmax(np.sum(scores, axis=1)))]
+        density = np.maximum(family.log_likelihood(theta)(X), -1e300)
+        scores.append((told * density).sum(0))
+        totals.append(logsumexp(density, axis=1, b=told).sum())
+    best = tries[int(np.argmax(totals))]
     starts = iter([best, _best_of_each_class(family, best, np.argmax(scores, axis=0), tries)])
     return search_start(
         prior_of, known, augmentation, lambda _: known + augmentation.expected(next(starts)).statistics, 2, rng
