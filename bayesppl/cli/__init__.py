@@ -16,7 +16,7 @@ import click
 from bayesppl import __version__
 from bayesppl.cli.compare import compare
 from bayesppl.cli.fit import fit, summary, verify
-from bayesppl.cli.models import in_options, undeclared
+from bayesppl.cli.models import MODELS_OF_NUMBERS, in_options, undeclared
 from bayesppl.cli.predict import predict
 from bayesppl.cli.reproduce import reproduce
 from bayesppl.cli.terminal import say, warn
@@ -70,7 +70,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except UndeclaredIntegersError as error:
         _refuse(undeclared(error.columns))
     except RowError as error:
-        here = "Here: --drop COLUMN leaves a column out, --categorical COLUMN takes its values for levels"
+        here = "Here: --drop COLUMN leaves a column out"
+        if not MODELS_OF_NUMBERS.intersection(word.removeprefix("--model=") for word in typed):
+            here += ", --categorical COLUMN takes its values for levels"
         _refuse(f"{str(error).rstrip('.')}. {here}" if typed[0] in ("fit", "compare") else str(error))
     except (ValueError, OSError) as error:
         _refuse(str(error))

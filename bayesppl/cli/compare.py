@@ -160,7 +160,10 @@ def compare(
 
         sampled = NUTS(draws=draws // CHAINS, chains=CHAINS, random_state=seed)
         how = sampled if inference == "nuts" else inference
-        classifier = make(model, integers, prior, inference=how, tune=tune, calibration=calibrate)
+        levels = chosen.categorical
+        classifier = make(
+            model, integers, prior, inference=how, tune=tune, calibration=calibrate, categorical=levels
+        )
         if target is None:
             given, levels = file_rows.embedded(data), chosen.categorical
             source = given._replace(X=frame_columns.choose(given.X, chosen, given.target))

@@ -100,7 +100,16 @@ def fit(
     from bayesppl.cli.file_rows import BATCH_ROWS, Source, encode, require_numbers
     from bayesppl.cli.frame_columns import remarks
 
-    classifier = make(model, integers, prior, tune=tune, rule=rule, inference=inference, calibration=calibrate)
+    classifier = make(
+        model,
+        integers,
+        prior,
+        tune=tune,
+        rule=rule,
+        inference=inference,
+        calibration=calibrate,
+        categorical=chosen.categorical,
+    )
     if unlabelled == "learn":
         if model == AUTO or inference not in COMPLETING:
             raise ValueError(

@@ -130,8 +130,9 @@ def _of_numbers(odd: Counter[str], n_cells: int, drop: str) -> str:
     """Describe what odd cells, or zeros before numbers, made text of a column of numbers."""
     if not odd:
         return (
-            "all its cells are numbers; some begin with zeros, as codes do, or are written in a way that would be "
-            f"lost. If they are numbers, remove the zeros; if the column identifies rows, {drop}"
+            "all its cells are numbers; some begin with zeros, as codes do, have 19 digits or more, or are "
+            "written in a way that would be lost. If they are numbers, remove the zeros, or write them in a "
+            f"larger unit; if the column identifies rows, {drop}"
         )
     found = f"only {odd.total()} of its {n_cells} cells are no numbers: {_common(odd)}"
     if advice := _spelling(odd):

@@ -36,6 +36,7 @@ _OPTIONS = {
     "prior": "--prior",
     "unlabelled": "--unlabelled",
     "calibration": "--calibrate",
+    "integers": "--integers",
 }
 
 # What else of Python messages name, and what to write instead.
@@ -45,10 +46,12 @@ _OTHERS = {
     r"bayesppl\.Categorical\(\)": "--model categorical-nb",
     r"bayesppl\.Categorical\b": "--categorical COLUMN",
     r"bayesppl\.Gaussian\('tied'\)": "--model lda",
-    r"bayesppl\.Gaussian\(prior='jeffreys'\)": "--prior jeffreys",
+    r"bayesppl\.Gaussian\(prior='jeffreys'\)": "--model gaussian-nb --prior jeffreys",
     r", or (pass|declare) a bayesppl\.\w+": "",
     r"covariance='diag'": "--model gaussian-nb",
     r"integers=(?!')": "--integers",
+    r"^integers (makes|names) ": r"--integers \1 ",
+    r"Convert it, as in X\[.*": "Write such a column as integers: in pandas, by astype('Int64'), or as text",
     r" unseen='error' .*": "",
     r"unlabelled_weight='loo'": "--unlabelled drop",
     r"pass unlabelled_label=-1, or put None in its place;.*": "empty such cells and pass --unlabelled drop",
@@ -56,6 +59,7 @@ _OTHERS = {
 
 #: Models that read text as levels; the others need numbers.
 OF_LEVELS = (AUTO, "categorical-nb", "mixed-nb", "location", "tree-nb")
+MODELS_OF_NUMBERS = frozenset(MODELS).difference(OF_LEVELS)
 
 
 def model_option[F: Callable[..., Any]](default: str | None, shown: str | bool = True) -> Callable[[F], F]:
@@ -87,10 +91,16 @@ def make(
     rule: str = "predictive",
     inference: Any = "closed_form",
     calibration: str | None = None,
+    categorical: Sequence[str] = (),
 ) -> Any:
     """Make the classifier of a model's name."""
     import bayesppl as bp
 
+    if categorical and model in MODELS_OF_NUMBERS:
+        raise ValueError(
+            f"--categorical {categorical[0]!r}: --model {model} has no levels; choose --model mixed-nb, or leave "
+            f"the column out with --drop {categorical[0]!r}"
+        )
     if model == AUTO:
         options = {
             "--integers": bool(integers),
@@ -136,7 +146,7 @@ def in_options(message: str) -> str:
     """Name options of the command line in a message of the package, where it names arguments of Python."""
     for python, option in _OTHERS.items():
         message = re.sub(python, option, message)
-    values = r"'[\w-]+'(?:(?:,| or|, or) '[\w-]+')*"
+    values = r"'[\w.-]+'(?:(?:,| or|, or) '[\w.-]+')*"
     return re.sub(rf"\b({'|'.join(_OPTIONS)})=({values})", _as_option, message)
 
 
@@ -150,8 +160,8 @@ def undeclared(columns: Sequence[Hashable]) -> str:
 
     return (
         "whole numbers may be measurements, counts or codes, and nothing declares which these columns hold: "
-        f"{listed(columns)}. Pass --integers gaussian, poisson or categorical for all of them, or one by one, as "
-        f"in --integers {shlex.quote(f'{columns[0]}=gaussian')}"
+        f"{listed(columns)}. Pass --integers gaussian, poisson or categorical (--model location: gaussian or "
+        f"categorical) for all of them, or one by one, as in --integers {shlex.quote(f'{columns[0]}=gaussian')}"
     )
 
 

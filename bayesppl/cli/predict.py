@@ -190,8 +190,7 @@ def _dropped_in_fit(model: Path) -> tuple[str, ...]:
     words = shlex.split(str(read_provenance(model).get("command", "")))
     if words[:2] != ["bayesppl", "fit"]:
         return ()
-    parser = fit.make_parser(click.Context(fit))
-    return tuple(parser.parse_args(words[2:])[0].get("drop") or ())
+    return tuple(fit.make_context("fit", words[2:], resilient_parsing=True).params["drop"] or ())
 
 
 def _features(

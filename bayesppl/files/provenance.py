@@ -56,7 +56,7 @@ _WRITTEN_OUT = 64
 _MOST_WORDS = 8000
 
 #: Of rows that were not held: they came in batches, or were merged, forgotten or discounted later.
-UNKNOWN: Mapping[str, Any] = {"data_hash": "unknown, the rows were not held (they came in batches, as from files)"}
+UNKNOWN: Mapping[str, Any] = {"data_hash": "unknown, the rows were not held (of batches, of files, or of a stack)"}
 
 #: Of rows that the caller changed after the fit.
 CHANGED: Mapping[str, Any] = {"data_hash": "unknown, the rows were changed after the fit"}

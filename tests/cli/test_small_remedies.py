@@ -1,5 +1,6 @@
 """What users met on the command line: short calls, standard input, folders, columns that number the rows."""
 
+import gzip
 import io
 import sys
 
@@ -88,3 +89,48 @@ def test_spaces_around_labels_are_found_in_batches_too(frame, tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(ValueError, match="'b' and 'b '"):
         file_rows.Source(tmp_path / "t.csv", "kind", Dialect(), Chosen()).labels()
+
+
+def test_dropped_columns_are_not_asked_for_again_after_a_bare_calibrate(run, frame, tmp_path):
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    options = ("--target", "kind", "--model", "gaussian-nb", "--calibrate", "--drop", "customer")
+    assert run("fit", tmp_path / "t.csv", *options, "--save", tmp_path / "m.npz")[0] == 0
+    assert run("predict", tmp_path / "m.npz", tmp_path / "t.csv", "--drop", "kind")[0] == 0
+
+
+@pytest.mark.parametrize("model", ["poisson-nb", "gaussian-nb"])
+def test_models_of_numbers_take_no_levels(run, tmp_path, model):
+    path = tmp_path / "t.csv"
+    path.write_text("u,y\n" + "-1,a\n2,b\n3,a\n4,b\n" * 5)
+    status, _, err = run("fit", path, "--target", "y", "--model", model, "--save", tmp_path / "m.npz")
+    assert (status, "--categorical" in err) == (2 if model == "poisson-nb" else 0, False)
+    options = ("--target", "y", "--categorical", "u", "--save", tmp_path / "m.npz")
+    status, _, err = run("fit", path, *options, "--model", model)
+    assert (status, f"--model {model} has no levels; choose --model mixed-nb" in err) == (2, True)
+    assert run("fit", path, *options, "--model", "mixed-nb")[0] == 0
+
+
+@pytest.mark.filterwarnings("always::UserWarning")
+def test_integers_are_spoken_of_as_options(run, tmp_path):
+    visits = np.where(np.arange(40) % 9 == 0, np.nan, np.arange(40) % 5)
+    pd.DataFrame({"visits": visits, "y": ["a", "b"] * 20}).to_parquet(tmp_path / "gaps.parquet")
+    options = (tmp_path / "gaps.parquet", "--target", "y", "--model", "mixed-nb", "--save", tmp_path / "m.npz")
+    err = run("fit", *options, "--integers", "poisson")[2]
+    assert (
+        "not as --integers poisson has it. Write such a column as integers: in pandas, by astype('Int64')" in err
+    )
+    assert "--integers names 'visits'" in run("fit", *options, "--integers", "visits=poisson")[2]
+
+
+def test_integers_of_many_digits_are_named_as_such(run, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("wei,y\n" + "".join(f"{i + 3}{'0' * 19},{'ab'[i % 2]}\n" for i in range(20)))
+    err = run("fit", path, "--target", "y", "--model", "gaussian-nb", "--save", tmp_path / "m.npz")[2]
+    assert "have 19 digits or more" in err
+
+
+def test_compressed_standard_input_is_named_as_such(run, frame, monkeypatch):
+    raw = gzip.compress(frame.to_csv(index=False).encode())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
+    status, _, err = run("fit", "-", "--target", "kind", "--save", "m.npz")
+    assert (status, "'-' is compressed by gzip; unpack it" in err) == (2, True)
