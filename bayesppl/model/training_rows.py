@@ -75,8 +75,9 @@ def require_known_rows(rows: Rows) -> None:
     """
     if rows.partly is not None and not len(rows):
         raise NotConjugateError(
-            "every row of the fit is known only in part, without its component in a mixture or its weight in a "
-            "t density, so that none can be left out exactly: judge the fit by rows that it has not seen"
+            "every row of the fit is known only in part (its label is in doubt, its component in a mixture or its "
+            "weight in a t density unknown), so that none can be left out exactly: judge the fit by rows that it "
+            "has not seen"
         )
 
 
