@@ -254,6 +254,7 @@ class NumberColumns(BoundColumns):
                 f"the zeros of sparse rows are alike only without {covariate}={column!r}, a number of every row: "
                 "pass a dense table, X.toarray()"
             )
+        support = support._replace(remedy=f"It is the {covariate} of that row: correct it, or drop the row.")
         numbers = checked_numbers(table, [column], self.family.name, support)
         if np.isnan(numbers).any():
             raise RowError(

@@ -292,3 +292,10 @@ def test_a_label_without_rows_is_refused():
         pm.Poisson("x", pm.Gamma("rate", 2.0, 1.0, shape=2)[label], observed=np.zeros(0, dtype=int))
     with pytest.raises(ValueError, match=r"the label 'label' has shape \(0,\); it must hold one code"):
         bp.from_pymc(model, "label")
+
+
+def test_a_mapping_may_hold_no_rows():
+    with pm.Model() as model:
+        label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=[0, 1, 0, 1])
+        pm.Poisson("x", pm.Gamma("rate", 2.0, 0.5, shape=2)[label], observed=[1, 4, 2, 6])
+    assert bp.from_pymc(model, label="y").predict_proba({"x": []}).shape == (0, 2)

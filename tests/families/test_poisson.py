@@ -152,6 +152,10 @@ def bad(column, value):
         (bad("t", 0.0), r"column 't' holds 0 in row 8"),
         (bad("t", np.inf), r"column 't' holds inf in row 8"),
         (bad("t", np.nan), r"column 't' is missing in row 8, but it holds the exposure of that row"),
+        (
+            bad("t", 0.0),
+            r"column 't' holds 0 in row 8, .*It is the exposure of that row: correct it, or drop the row",
+        ),
         (TABLE, r"missing column 't'"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,7 +75,7 @@ class Layout:
                     f"rows of {name!r} must have the shape {self.shapes[name]} of those of the fit, found "
                     f"{values.shape[1:]}"
                 )
-            parts.append(values.reshape(len(values), -1))
+            parts.append(values.reshape(len(values), math.prod(values.shape[1:])))
         lengths = {name: len(part) for name, part in zip(self.columns, parts, strict=True)}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"the variables of X have different numbers of rows: {lengths}")
