@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pymc as pm
 import pytest
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
@@ -299,3 +300,22 @@ def test_a_mapping_may_hold_no_rows():
         label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=[0, 1, 0, 1])
         pm.Poisson("x", pm.Gamma("rate", 2.0, 0.5, shape=2)[label], observed=[1, 4, 2, 6])
     assert bp.from_pymc(model, label="y").predict_proba({"x": []}).shape == (0, 2)
+
+
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.ConvergenceWarning")
+def test_a_label_of_two_classes_may_have_any_prior():
+    """Against quadrature: the weights are independent of the parameters of the features."""
+    y, x = np.array([0, 0, 0, 1, 1, 1, 1, 1]), np.array([1, 0, 1, 0, 1, 0, 0, 0])
+    with pm.Model() as model:
+        label = pm.Bernoulli("y", logit_p=pm.Normal("q", 0.0, 1.0), observed=y)
+        pm.Bernoulli("x", pm.Beta("p", 1.0, 1.0, shape=2)[label], observed=x)
+    clf = bp.from_pymc(model, label="y", inference=bp.NUTS(draws=1000, chains=2, random_state=1))
+    q = np.linspace(-9.0, 9.0, 2001)
+    weight, share = np.exp(-q * q / 2) * expit(q) ** 5 * expit(-q) ** 3, expit(q)
+    mean = (weight * share).sum() / weight.sum()
+    spread = np.sqrt((weight * (share - mean) ** 2).sum() / weight.sum())
+    ones = np.array([(x[y == k].sum() + 1) / ((y == k).sum() + 2) for k in (0, 1)])
+    odds = clf.predict_proba({"x": [1]})[0] / ones
+    # 5 standard errors of 2,000 draws, a fifth of which are effective
+    assert abs(odds[1] / odds.sum() - mean) < 5 * spread / np.sqrt(400)
+    assert clf.predict_proba({"x": []}).shape == (0, 2)

@@ -5,6 +5,7 @@ It has no sufficient statistics and no closed form: densities of rows under draw
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -100,7 +101,7 @@ class ObservedColumns(BoundColumns):
         rows = {x.name: self.layout.rows(table, x.name, gaps=x.name not in used) for x in self.observed}
         given = dict.fromkeys(name for x in self.observed for name in x.given if name not in rows)
         rows |= {name: self.layout.rows(table, name, given=True) for name in given}
-        return BlockRows({name: values.reshape(len(values), -1) for name, values in rows.items()})
+        return BlockRows({name: v.reshape(len(v), math.prod(v.shape[1:])) for name, v in rows.items()})
 
     def decode(self, X: BlockRows) -> dict[Hashable, Array]:
         own = {x.name for x in self.observed}

@@ -120,7 +120,7 @@ def _class_weights(label: Label, inputs: Mapping[Any, Any], theta: Mapping[str, 
             "something, and not a generative classifier, whose features are distributed given the label"
         )
     for _ in range(n_lead):
-        p = p[0]
+        p = p.squeeze(0) if p.type.shape[0] == 1 else p[0]
     p = pt.stack([1 - p, p]) if label.is_binary else p
     return p if label.is_sorted else p[label.order]
 
