@@ -53,7 +53,7 @@ def one_of(name: str, value: Any, known: Iterable[Any]) -> None:
     ValueError
     """
     options = list(known)
-    if value not in options:
+    if not isinstance(value, Hashable) or value not in options:  # comparing a table gives a table
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, found {spelled(value)}")
 
 

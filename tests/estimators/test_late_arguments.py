@@ -85,3 +85,9 @@ def test_relevance_needs_a_prior_that_the_classes_share() -> None:
     for ask in (clf.feature_relevance, lambda: clf.averaged_proba(IRIS)):
         with pytest.raises(bp.NotConjugateError, match=r"differ between classes.*that the classes share"):
             ask()
+
+
+def test_an_array_in_place_of_an_option_is_refused_in_words() -> None:
+    X, y = np.arange(8.0)[:, None], np.array([0, 1] * 4)
+    with pytest.raises(ValueError, match="objective must be one of 'evidence', 'loo', found"):
+        bp.GaussianNB().fit(X, y).tune_prior(("kappa",), y)
