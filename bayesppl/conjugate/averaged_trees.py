@@ -194,7 +194,7 @@ class AveragedTrees(Conjugate):
     def mode(self) -> Theta:
         raise UndefinedEstimateError(
             "trees are discrete and their parameters are not, so that their joint density has no mode. Use "
-            "rule='predictive', which averages over all trees."
+            "rule='predictive', which averages over all trees; in place of inference='em', 'gibbs'."
         )
 
     @final
@@ -215,7 +215,8 @@ def require_one_tree(edge: Array) -> None:
     if ((edge != 0) & (edge != 1)).any():
         raise UndefinedEstimateError(
             "the mean of several trees is no tree, so that it has no density. Use rule='predictive', which "
-            "averages over all trees, and unlabelled='drop' where labels are missing."
+            "averages over all trees, inference='gibbs' in place of 'em', and unlabelled='drop' where labels are "
+            "missing."
         )
 
 

@@ -36,12 +36,10 @@ def refuse_gaps(X: Any, columns: Sequence[Hashable], reason: str) -> None:
 
 
 def describe_gaps(missing: Array, columns: Sequence[Hashable], reason: str) -> str:
-    """Say which columns have missing cells, in how many rows, and why they cannot be fitted."""
+    """Say which columns have missing cells, in how many of the rows, and why they cannot be fitted."""
     names = ", ".join(repr(name) for name, gap in zip(columns, missing.T, strict=True) if gap.any())
-    return (
-        f"NaN: missing values in column {names} ({missing.any(1).sum()} rows); {reason} (Missing cells are fine "
-        "when predicting.)"
-    )
+    count = f"{missing.any(1).sum()} of {len(missing)} rows"
+    return f"NaN: missing values in column {names} ({count}); {reason} (Missing cells are fine when predicting.)"
 
 
 def by_gaps(missing: Array) -> Iterator[tuple[Array, Array]]:

@@ -88,7 +88,7 @@ def test_a_fit_to_incomplete_rows_is_refused():
     holes = X.astype(object)
     holes.loc[[3, 4], "b"] = None
     with pytest.raises(
-        ValueError, match=r"NaN: missing values in column 'b' \(2 rows\).*use bayesppl.Categorical"
+        ValueError, match=r"NaN: missing values in column 'b' \(2 of \d+ rows\).*use bayesppl.Categorical"
     ):
         fitted(holes)
 

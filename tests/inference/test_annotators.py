@@ -9,6 +9,8 @@ from scipy.optimize import minimize
 from scipy.special import expit, gammaln, logsumexp
 
 import bayesppl as bp
+from bayesppl.datasets import load
+from bayesppl.errors import UndefinedEstimateError
 
 RNG = np.random.default_rng(7)
 TRUTH = [0, 0, 1, 1, 0, 1]
@@ -392,3 +394,14 @@ def test_wrong_labels_beside_components_within_classes_are_found_out(inference):
     family = bp.families.Mixture(bp.Gaussian("diag"), 2)
     clf = bp.GenerativeClassifier(family, inference=inference, label_noise=bp.LabelNoise()).fit(X, given)
     assert (clf.completed_proba()["proba"].to_numpy().argmax(1) == truth).all()
+
+
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.ConvergenceWarning")  # of so few draws
+@pytest.mark.parametrize("family", [bp.families.Histogram(), bp.families.AveragedTree()])
+def test_where_em_finds_no_mode_gibbs_draws(family):
+    X, y = load("iris")
+    noise = bp.LabelNoise(0.9)
+    with pytest.raises(UndefinedEstimateError, match="'gibbs'"):
+        bp.GenerativeClassifier(family, inference="em", label_noise=noise).fit(X, y)
+    drawn = bp.GenerativeClassifier(family, inference=bp.Gibbs(draws=20), label_noise=noise).fit(X, y)
+    assert drawn.score(X, y) > 0.9
