@@ -161,13 +161,16 @@ class Declared(ABC):
         """Return true: a declared prior is checked for being proper where it is declared."""
         return np.asarray(True)
 
-    def _refuse(self, *_: Any) -> NoReturn:
+    def _reason(self) -> str:
         names = " and ".join(map(repr, self.declarations))
-        raise NotConjugateError(
+        return (
             f"the prior of {names} is declared in PyMC, so that neither its posterior nor its evidence has a "
             "closed form. Fit with inference='nuts' (or 'auto'), or use a conjugate prior such as bayesppl.Beta, "
             "Gamma, Dirichlet, NormalInverseGamma or NormalInverseWishart."
         )
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise NotConjugateError(self._reason())
 
     update = select_classes = rescaled = log_normalizer = log_increment = log_prob = draw = mean = mode = _refuse
     tunable = property(_refuse)

@@ -10,10 +10,10 @@ import numpy as np
 
 from bayesppl.conjugate import Conjugate, Dirichlet, Fixed, Joint
 from bayesppl.conjugate.conjugate import ShapeError
-from bayesppl.conjugate.declared_priors import is_declaration
+from bayesppl.conjugate.declared_priors import Declared, is_declaration
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
-from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
+from bayesppl.conjugate.simplices import simplex_prior
 from bayesppl.conjugate.statistics import Counts, JointStatistics, Statistics
 from bayesppl.data.arguments import by_name, named_once
 from bayesppl.data.labels import one_hot
@@ -33,7 +33,7 @@ CLASS_WEIGHTS = "class_weights"
 CONFUSION = "confusion"
 _PREFIXES = {CLASS_WEIGHTS: "", "features": ""}
 
-ClassWeights = Dirichlet | str | Sequence[float] | Mapping[Hashable, float] | Array
+ClassWeights = Dirichlet | Declared | str | Sequence[float] | Mapping[Hashable, float] | Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +212,7 @@ def _with_labels(features: Statistics, responsibilities: Responsibilities) -> Jo
 
 def resolve_class_weights(
     declared: ClassWeights, counts: Array, classes: Sequence[Hashable]
-) -> Dirichlet | Fixed | SimplexPrior:
+) -> Dirichlet | Fixed | Declared:
     """Turn a declaration of class weights into a belief about them.
 
     Raises
@@ -221,6 +221,8 @@ def resolve_class_weights(
         If fixed weights are negative, do not sum to one, or do not match the classes.
     """
     n_classes = len(classes)
+    if isinstance(declared, Declared):
+        return declared
     if is_declaration(declared) or isinstance(declared, Dirichlet):
         return simplex_prior(declared, (n_classes,), parameter=CLASS_WEIGHTS)
     if isinstance(declared, str):

@@ -31,6 +31,13 @@ from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 from bayesppl.kernels.class_sums import class_counts
 
 
+_SAMPLED = (
+    "a part of the model written in PyMC was sampled, so that neither its predictive nor its evidence has a "
+    "closed form; recognition() gives the reason, part by part. For the evidence, sample the model by "
+    "pm.sample_smc"
+)
+
+
 @dataclass(frozen=True, eq=False)
 class UserPrior(Declared):
     """The prior of variables as the user's model declares it."""
@@ -50,6 +57,9 @@ class UserPrior(Declared):
 
     def log_volume(self, model: Any, prefix: str) -> Any:
         return self._refuse()
+
+    def _reason(self) -> str:
+        return _SAMPLED
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,11 +152,7 @@ class ByRows(Family, listed=False):  # nobody declares it
     """
 
     name: ClassVar[str] = "PyMC"
-    _no_closed_form: ClassVar[str] = (
-        "a part of the model written in {} was sampled, so that neither its predictive nor its evidence has a "
-        "closed form; recognition() gives the reason, part by part. For the evidence, sample the model by "
-        "pm.sample_smc"
-    )
+    _no_closed_form: ClassVar[str] = _SAMPLED
 
     observed: tuple[Observed, ...]
     layout: Layout

@@ -194,7 +194,7 @@ def same_values(one: Array, other: Array, tolerance: float = 1e-9, least: float 
     with np.errstate(invalid="ignore"):
         gap = np.abs(one - other)
     scale = np.maximum(least, np.maximum(np.abs(one), np.abs(other)))
-    return bool(((one == other) | (gap <= tolerance * scale)).all())
+    return bool(((one == other) | (np.isfinite(gap) & (gap <= tolerance * scale))).all())
 
 
 def require_density(found: Observed) -> None:

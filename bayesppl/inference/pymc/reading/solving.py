@@ -16,7 +16,7 @@ from bayesppl.inference.base import Inference
 from bayesppl.inference.gibbs import Gibbs
 from bayesppl.inference.nuts import NUTS
 from bayesppl.inference.pymc.reading.blocks import Block, Reading, parameter_dims
-from bayesppl.inference.pymc.reading.by_rows import ByRows
+from bayesppl.inference.pymc.reading.by_rows import ByRows, UserPrior
 from bayesppl.inference.pymc.reading.layout import Layout, UserColumns, layout_of
 from bayesppl.inference.pymc.reading.masked import complete, partly_known
 from bayesppl.inference.pymc.reading.part_draws import Run, sample_collapsed, sample_part
@@ -87,8 +87,9 @@ def solve(
     )
     label_block = next(block for block in reading.blocks if block.holds_label)
     weights = None if label_block.solved is None else label_block.solved.belief
-    declared: Any = weights.value if isinstance(weights, Fixed) else weights
-    model = GenerativeModel(family.bind(table, classes), declared if declared is not None else "uniform", classes)
+    declared: Any = UserPrior((CLASS_WEIGHTS,)) if weights is None else weights
+    declared = weights.value if isinstance(weights, Fixed) else declared
+    model = GenerativeModel(family.bind(table, classes), declared, classes)
     codes = reading.label.codes
     rows = Rows(table, np.asarray(classes), codes, None)
     rows = (partly_known(reading, model, rows, missing) if missing else rows).snapshot()
