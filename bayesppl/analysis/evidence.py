@@ -130,7 +130,8 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
     one. Under labels that were shuffled, the probability of relevance averages at most ``prior``. Priors that
     learn from the classes how far apart these lie, those of full and tied Gaussians and of Gaussian trees, are a
     little above it where rows are a dozen (.53 in place of .5), and .65 with effects and a covariance for each
-    class: declare a prior where that matters.
+    class: declare a prior where that matters. Where each class has a full covariance under the default prior, a
+    column that never varies passes for evidence, and all columns are judged together: leave such columns out.
 
     Examples
     --------

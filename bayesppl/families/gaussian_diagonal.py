@@ -29,7 +29,13 @@ from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import ConjugateFamily, OfColumns
-from bayesppl.families.moment_priors import column_scales, common_scale, require_proper
+from bayesppl.families.moment_priors import (
+    column_scales,
+    column_variances,
+    common_scale,
+    parts_of_variance,
+    require_proper,
+)
 from bayesppl.families.support import require_finite_sums
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
 from bayesppl.kernels.missing import present_cells
@@ -169,7 +175,10 @@ class DiagonalGaussian(IndependentNormals):
     ) -> NormalInverseGamma:
         """Return the prior of Fraley & Raftery (2007): ν = D + 2, and the squares of a scale over K^(2/D)."""
         total, shape = statistics.pooled(), statistics.mean.shape
-        b = np.square(scale_of(total, self.columns)) / shape[0] ** (2 / dimension) / 2
+        varies = column_variances(total) > 0
+        if "feature" in self.shared:
+            varies = varies.any(keepdims=True)
+        b = np.square(scale_of(total, self.columns)) / parts_of_variance(varies, shape[0], dimension) / 2
         return NormalInverseGamma(total.mean, 0.01, (dimension + 2) / 2, b).sized(shape, self._axes)
 
     def _sparse(self, statistics: Moments) -> SparseMeans:

@@ -2,8 +2,8 @@
 
 The prior of Fraley & Raftery (2007, "Bayesian regularization for normal mixture estimation and model-based
 clustering") has the location at the mean of all rows, κ = 0.01, ν = D + 2, and for a scale the covariance of all
-rows divided by K^(2/D) for K classes; where columns are independent, the mean of their variances for that
-covariance.
+rows divided by K^(2/D) for K classes (but for columns that never vary); where columns are independent, the mean
+of their variances for that covariance.
 """
 
 from __future__ import annotations
@@ -102,6 +102,16 @@ def _require_squares(scales: Array, columns: Sequence[Hashable]) -> None:
         )
 
 
+def parts_of_variance(varies: Array, n_classes: int, dimension: int) -> Array:
+    """Return what the variance over all rows is divided by for a class.
+
+    A column that never varies is as constant in every class. What stands in for its variance is not divided:
+    the smaller the prior expects a variance to be, the more probable are equal values, and the column would seem
+    to depend on the class.
+    """
+    return np.where(varies, n_classes ** (2 / dimension), 1.0)
+
+
 def fraley_raftery_prior(
     statistics: Moments, classes: Sequence[Hashable], columns: Sequence[Hashable]
 ) -> NormalInverseWishart:
@@ -117,7 +127,8 @@ def fraley_raftery_prior(
     total = statistics.pooled()
     n_classes, n_features = statistics.mean.shape
     for covariance in _covariances(total, columns):
-        psi = covariance / n_classes ** (2 / n_features)
+        part = parts_of_variance(column_variances(total) > 0, n_classes, n_features)
+        psi = covariance / np.sqrt(part[:, None] * part)
         # what the constructor would check holds already
         prior = replace_unchecked(
             NormalInverseWishart(), location=total.mean, kappa=0.01, nu=n_features + 2, psi=psi

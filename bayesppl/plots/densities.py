@@ -102,7 +102,8 @@ def plot_class_densities(
     is_mass = family.bound.measures[table.names[0]] == "mass"
     values = np.asarray(table.numeric(), dtype=float)[:, 0]
     codes = codes_among(y, clf.classes_)
-    low, high = np.nanmin(values), np.nanmax(values)
+    seen = values[~np.isnan(values)]
+    low, high = (seen.min(), seen.max()) if len(seen) else (0.0, 1.0)
     margin = 0.15 * (high - low) if high > low else 1.0
     grid = np.arange(low, high + 1) if is_mass else np.linspace(low - margin, high + margin, resolution)
     rows = MatrixTable(table.names, grid[:, None])

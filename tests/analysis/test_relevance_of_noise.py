@@ -189,3 +189,15 @@ def test_averaging_is_that_of_single_rows_and_units(name):
     ) + np.log(posterior.predictive_weights())
     expected = log_joint - logsumexp(log_joint, axis=1, keepdims=True)
     np.testing.assert_allclose(clf.averaged_proba(X.iloc[: len(y)], 0.3, log=True), expected, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize(
+    "family", [bp.Gaussian("diag"), bp.Gaussian("diag", prior="fraley-raftery"), bp.Gaussian("tied_diag")]
+)
+def test_a_column_that_never_varies_is_no_evidence(family, n_classes):
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(100, 2)), rng.permutation(np.arange(100) % n_classes)
+    X[:, 0] = 0.1
+    clf = bp.GenerativeClassifier(family).fit(X, y)
+    assert (clf.feature_relevance()["probability"] < 0.1).all()

@@ -36,3 +36,16 @@ def test_rows_that_are_no_numbers_or_do_not_match_are_refused():
         bp.model_with_rows(X.assign(kind="a"), LABELS)
     with pytest.raises(ValueError, match="X has 4 rows and y has 3 labels"):
         bp.model_with_rows(X, LABELS[:3])
+
+
+def test_totals_may_be_sums_of_the_rows_of_the_model():
+    with bp.model_with_rows(X, LABELS) as model:
+        weights = pm.Dirichlet("weights", np.ones(2), dims="class")
+        label = pm.Categorical("y", weights, observed=model["labels"])
+        p = pm.Dirichlet("p", np.ones(2), dims=("class", "feature"))
+        rows = model["rows"]
+        pm.Multinomial("x", n=rows.sum(axis=1), p=p[label], observed=rows, dims=("row", "feature"))
+    read = bp.from_pymc(model)
+    clf = bp.MultinomialNB(bp.Dirichlet(1.0), class_weights=bp.Dirichlet(1.0)).fit(X, LABELS)
+    assert set(read.recognition()["solution"]) == {"exact"}
+    np.testing.assert_allclose(read.predict_proba(X), clf.predict_proba(X), rtol=1e-10)

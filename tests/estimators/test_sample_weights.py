@@ -152,9 +152,9 @@ def test_the_scale_of_columns_that_share_a_variance_is_their_average():
         scale_matrix(bp.GenerativeClassifier(bp.Gaussian("spherical")).fit(rows, Y)), psi / 2
     )
     constant = bp.GenerativeClassifier(bp.Gaussian("spherical")).fit([[3.0, -4.0], [3.0, -4.0]], [0, 1])
-    np.testing.assert_allclose(scale_matrix(constant), 12.5 / 2 / 2)
+    np.testing.assert_allclose(scale_matrix(constant), 12.5 / 2)  # not divided: no class varies less than all
     nothing = bp.GenerativeClassifier(bp.Gaussian("spherical")).fit(np.zeros((2, 2)), [0, 1])
-    np.testing.assert_allclose(scale_matrix(nothing), 1 / 2 / 2)
+    np.testing.assert_allclose(scale_matrix(nothing), 1 / 2)
 
 
 # --- modes at the boundary ------------------------------------------------------------------------------------

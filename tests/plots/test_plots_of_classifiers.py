@@ -391,3 +391,9 @@ def test_trees_have_a_line_for_every_edge_that_is_probable(iris):
     assert plots.plot_tree(each, clf.classes_[0]).get_title() == str(clf.classes_[0])
     with pytest.raises(ValueError, match="each class has a tree of its own"):
         plots.plot_tree(each)
+
+
+def test_densities_are_drawn_where_no_row_has_a_value():
+    clf = bp.GaussianNB().fit([[0.0], [1.0], [4.0], [5.0]], list("aabb"))
+    ax = plots.plot_class_densities(clf, [[np.nan]], ["b"], draws=20)
+    assert len(ax.lines) == 2

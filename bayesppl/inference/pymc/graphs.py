@@ -155,6 +155,13 @@ def without_checks(outputs: Sequence[Any]) -> list[Any]:
     return substitute(outputs, {node.outputs[0]: node.inputs[0] for node in checks}) if checks else list(outputs)
 
 
+def without_errors(log_density: Any) -> Any:
+    """Make PyMC's checks of parameters a density of zero, as its compiled functions do, in place of an error."""
+    checks = [node for node in nodes_above([log_density]) if isinstance(node.op, CheckParameterValue)]
+    zero = {node.outputs[0]: pt.switch(pt.all(node.inputs[1:]), node.inputs[0], -np.inf) for node in checks}
+    return substitute([log_density], zero)[0]
+
+
 def without_products(outputs: Sequence[Any]) -> list[Any]:
     """Write products of matrices as elementwise ones, summed, which compile in a tenth of the time."""
     products = [

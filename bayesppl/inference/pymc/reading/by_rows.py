@@ -30,7 +30,6 @@ from bayesppl.inference.pymc.reading.observed import Observed
 from bayesppl.kernels.arrays import Array, Responsibilities, Theta
 from bayesppl.kernels.class_sums import class_counts
 
-
 _SAMPLED = (
     "a part of the model written in PyMC was sampled, so that neither its predictive nor its evidence has a "
     "closed form; recognition() gives the reason, part by part. For the evidence, sample the model by "

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytensor.tensor as pt
 from pymc.distributions.distribution import SymbolicRandomVariable
+from pymc.distributions.multivariate import DirichletMultinomialRV
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.tensor.random.basic import MultinomialRV
 from pytensor.tensor.random.op import RandomVariable
@@ -73,11 +74,7 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
     nodes = nodes_above([variable], [*stop, label.variable])
     direct = {above for node in nodes for above in node.inputs}
     totals = _totals(variable, values, observed, direct & {*inputs, label.variable, *others})
-    data = {
-        name: leaf
-        for name, leaf in _given_data(variable, acting, stop, label, n_rows).items()
-        if leaf not in totals
-    }
+    data = _given_data(variable, acting, [*stop, *totals], label, n_rows)
     rows_of = {**data, **{v.name: v for v in others if v in direct}}
     given = {  # inputs of any number of rows
         key: leaf.type.clone(shape=(None, *leaf.type.shape[1:]))(name=leaf.name) for key, leaf in rows_of.items()
@@ -126,14 +123,16 @@ def _given_data(
 
 def _totals(variable: Any, values: Any, observed: Array, above: set[Any]) -> dict[Any, Any]:
     """Map totals of multinomial rows to the sums of their values, for new rows have totals of their own."""
-    if not isinstance(variable.owner.op, MultinomialRV):
+    if not isinstance(variable.owner.op, MultinomialRV | DirichletMultinomialRV):
         return {}
     total = variable.owner.op.dist_params(variable.owner)[0]
     if any(v in above for v in [total, *(v for node in nodes_above([total], above) for v in node.inputs)]):
         return {}
     [given] = evaluate([total])
     sums = observed.sum(-1)
-    return {total: values.sum(-1)} if np.array_equal(np.broadcast_to(given, sums.shape), sums) else {}
+    if not np.array_equal(np.broadcast_to(given, sums.shape), sums):
+        return {}
+    return {total: values.sum(-1).astype(total.dtype)}
 
 
 def _like(codes: Any, place: Any) -> Any:

@@ -19,7 +19,7 @@ from pytensor.graph.basic import Constant
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.type import RandomType
 
-from bayesppl.inference.pymc.graphs import Interpreter, leaves_above, substitute
+from bayesppl.inference.pymc.graphs import Interpreter, leaves_above, substitute, without_errors
 from bayesppl.inference.pymc.reading.label import Label
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.posterior import CHUNK_CELLS
@@ -68,7 +68,7 @@ class Observed:
     @cached_property
     def density(self) -> Any:
         """Return the log density of every entry that has one of its own, a graph: (n_rows, ...)."""
-        return pm.logp(self.clone, self.values, warn_rvs=False)
+        return without_errors(pm.logp(self.clone, self.values, warn_rvs=False))
 
     @cached_property
     def _of_draws(self) -> Interpreter:

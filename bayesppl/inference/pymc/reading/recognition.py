@@ -51,7 +51,9 @@ def read(model: Any, label_name: str, seed: int = 0, *, classes: Sequence[Hashab
     # where operations were made is of no interest, and slow to note; and a compiler takes longer than a few
     # constants
     with pytensor.config.change_flags(traceback__limit=0, cxx=""), warnings.catch_warnings():
-        warnings.simplefilter("ignore", LinAlgWarning)  # of matrices at points far out
+        # of points far out, or outside of the support
+        warnings.simplefilter("ignore", LinAlgWarning)
+        warnings.simplefilter("ignore", RuntimeWarning)
         return _read(model, label_name, classes, np.random.default_rng(seed))
 
 
