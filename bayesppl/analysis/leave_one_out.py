@@ -57,7 +57,7 @@ def leave_one_out(
         How rows are predicted; by default as ``predict`` does. Of draws, by "predictive" only.
     refits : int
         Where weights of draws cannot be trusted, the model is sampled again without the row: for how many rows at
-        most.
+        most. A fit that was loaded, or has learned from rows partly known, is not sampled again.
 
     Raises
     ------

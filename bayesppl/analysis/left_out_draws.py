@@ -127,8 +127,12 @@ def joints_of_draws(
         warn(
             f"{int((pareto_k > good_k).sum())} of {len(codes)} rows are so influential that their importance "
             f"weights cannot be trusted (k-hat is {pareto_k[worst]:.2f} in row {worst}, above {good_k:.2f}): "
-            + (f"raise refits={refits}" if can_sample else "fit again rather than load, and pass refits=")
-            + ", the number of rows without which the model is sampled anew",
+            + (
+                f"raise refits={refits}, the number of rows without which the model is sampled anew"
+                if can_sample
+                else "a fit that was loaded, or has learned from rows partly known, is not sampled anew (refits=); "
+                "fit all rows but that one, and predict it"
+            ),
             ConvergenceWarning,
         )
     total = sum(map(_variance, of_batches)) + (weights[bad] ** 2 * variance[bad]).sum()

@@ -20,6 +20,7 @@ from bayesppl.families.choosing.choose_columns import choose_columns
 from bayesppl.families.choosing.column_choice import ColumnChoice
 from bayesppl.families.choosing.infer_families import Integers, families_by_dtype
 from bayesppl.families.composite import Blocks, CompositeFamily, bound_blocks
+from bayesppl.families.family import Family
 
 #: What picks the families where there are no blocks.
 Pick = Literal["dtype", "evidence"]
@@ -82,11 +83,14 @@ class Product(CompositeFamily):
         """Refuse an unknown way to find blocks, and two ways at once."""
         how, blocks = self.columns, self.blocks
         one_of("columns", how, get_args(Pick))
-        if blocks is not None and not isinstance(blocks, Mapping):
-            raise TypeError(
-                "blocks must be a mapping of names to (columns, family), as in {'sizes': (['length'], "
-                f"bayesppl.Gaussian())}}, found {blocks!r}"
-            )
+        if blocks is not None:
+            given = blocks.values() if isinstance(blocks, Mapping) else [blocks]
+            for pair in given:
+                if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[1], Family)):
+                    raise TypeError(
+                        "blocks must be a mapping of names to (columns, family), as in {'sizes': (['length'], "
+                        f"bayesppl.Gaussian())}}, found {pair!r}"
+                    )
         if how == "evidence" and blocks is not None:
             raise ValueError("columns='evidence' chooses the blocks, and blocks are given; drop one of the two")
 
