@@ -130,8 +130,8 @@ def joints_of_draws(
             + (
                 f"raise refits={refits}, the number of rows without which the model is sampled anew"
                 if can_sample
-                else "a fit that was loaded, or has learned from rows partly known, is not sampled anew (refits=); "
-                "fit all rows but that one, and predict it"
+                else "a fit that was loaded, or has learned from rows partly known, is not sampled anew "
+                "(refits=); fit all rows but that one, and predict it"
             ),
             ConvergenceWarning,
         )
