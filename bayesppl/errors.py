@@ -143,6 +143,14 @@ class RowTypeError(RowError, TypeError):
     """One row of the data is refused, for the type of one of its cells."""
 
 
+class ImproperRowError(RowError, ImproperError):
+    """Without one row the posterior is improper."""
+
+
+class UndefinedRowError(RowError, UndefinedEstimateError):
+    """Without one row there is no estimate."""
+
+
 @contextmanager
 def rows_at(place: Callable[[int], int]) -> Iterator[None]:
     """Raise refusals of a row again, with its place in the whole table, which ``place`` finds."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,9 @@ def leave_one_out(
     check_rule(rule)
     posterior, rows = fitted.posterior, require_training_rows(fitted, X, y, sample_weight)
     X = encoded(fitted.model.family, rows.table)
-    return leave_out_each(posterior, X, rows.codes, rows.weights, rule, fitted.calibration, refits)
+    with rows.naming_rows():
+        found = leave_out_each(posterior, X, rows.codes, rows.weights, rule, fitted.calibration, refits)
+    return replace(found, places=rows.places_given(rows.known_places))
 
 
 def leave_out_each(

@@ -123,15 +123,15 @@ def joints_of_draws(
         variance[at] = sum(map(_variance, _add_drawn(exact, found, factors, at, codes)))
         pareto_k[row] = 0.0
     if (pareto_k > good_k).any():
-        worst = int(pareto_k.argmax())
         warn(
             f"{int((pareto_k > good_k).sum())} of {len(codes)} rows are so influential that their importance "
-            f"weights cannot be trusted (k-hat is {pareto_k[worst]:.2f} in row {worst}, above {good_k:.2f}): "
+            f"weights cannot be trusted (k-hat is up to {pareto_k.max():.2f}, above {good_k:.2f}; loo().draws has "
+            "that of every row): "
             + (
                 f"raise refits={refits}, the number of rows without which the model is sampled anew"
                 if can_sample
                 else "a fit that was loaded, or has learned from rows partly known, is not sampled anew "
-                "(refits=); fit all rows but that one, and predict it"
+                "(refits=); fit the other rows, and predict such a row"
             ),
             ConvergenceWarning,
         )

@@ -19,7 +19,13 @@ import numpy as np
 from bayesppl.conjugate.membership import Groups, Membership
 from bayesppl.conjugate.statistics import Counts, JointStatistics
 from bayesppl.data.labels import one_hot
-from bayesppl.errors import ImproperError, NotConjugateError, UndefinedEstimateError
+from bayesppl.errors import (
+    ImproperError,
+    ImproperRowError,
+    NotConjugateError,
+    UndefinedEstimateError,
+    UndefinedRowError,
+)
 from bayesppl.families import closed_forms
 from bayesppl.kernels.arrays import Array, Theta, logarithm
 from bayesppl.kernels.ranges import RANGE_CELLS, cells_per_row, in_order, row_ranges
@@ -151,8 +157,9 @@ def _plug_in(
             theta = _estimate(posterior, others, rule)
         except (UndefinedEstimateError, ImproperError) as error:
             label = model.classes[codes[row]]
-            raise type(error)(
-                f"without row {row}, of class {label!r}, there is no estimate for rule={rule!r}: {error}"
+            kind = ImproperRowError if isinstance(error, ImproperError) else UndefinedRowError
+            raise kind(
+                "without row ", row, f", of class {label!r}, there is no estimate for rule={rule!r}: {error}"
             ) from None
         density = model.log_joint(theta)
         for seen, view in zip(joints, views, strict=True):
@@ -234,10 +241,12 @@ def _predict_from_others(
     others = posterior.model.statistics(X, one_hot(codes, posterior.model.n_classes, kept))
     belief = closed_forms.with_lent_rows(prior, others.parts["features"]).update(others.parts["features"])
     if not belief.is_proper().all():
-        raise ImproperError(
-            f"without row {row} the posterior of its class is improper: under an improper prior every class must "
-            "keep enough rows, whose columns vary and do not copy each other, when one is left out. Use a proper "
-            "prior, or add rows."
+        raise ImproperRowError(
+            "without row ",
+            row,
+            " the posterior of its class is improper: under an improper prior every class must keep enough rows, "
+            "whose columns vary and do not copy each other, when one is left out. Use a proper prior, or add "
+            "rows.",
         )
     return np.asarray(closed_forms.log_predictive(family, belief)(family.bound.marginal_rows(X[[row]], view))[0])
 

@@ -59,6 +59,8 @@ class LeaveOneOut:
     approximation : str, optional
         How the posterior was found where it is none in closed form. After EM, other rows were completed with the
         help of the one that leaves, and it is predicted better than by a fit without it.
+    places : (n_rows,), optional
+        Of the rows among those given to ``fit``, some of which may have no label.
     """
 
     rule: RuleName
@@ -74,6 +76,7 @@ class LeaveOneOut:
     temperature: float = 1.0
     draws: ImportanceSampled | None = None
     approximation: str | None = None
+    places: Array | None = None
 
     def __repr__(self) -> str:
         score, accuracy = (f"{value:.4g} ± {error:.2g}" for value, error in (self.log_score, self.accuracy))
@@ -204,6 +207,9 @@ class LeaveOneOut:
                 "log_score": ((), log_score),
                 "log_score_se": ((), log_score_se),
             },
-            coords={"row": np.arange(len(self.codes)), "class": coord(self.classes.tolist())},
+            coords={
+                "row": np.arange(len(self.codes)) if self.places is None else self.places,
+                "class": coord(self.classes.tolist()),
+            },
             attrs={"rule": self.rule},
         )

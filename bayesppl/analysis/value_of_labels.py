@@ -20,6 +20,7 @@ import numpy as np
 
 from bayesppl.analysis.left_out_joints import require_exact
 from bayesppl.analysis.temperature import drawn_rows
+from bayesppl.data.arguments import whole
 from bayesppl.data.labels import one_hot
 from bayesppl.families.gaps import require_summable
 from bayesppl.kernels.arrays import Array
@@ -101,7 +102,9 @@ def value_of_labels(fitted: Fitted, X: Any, targets: Any = None, most: int = 200
     rows = fitted.encode(X)
     require_summable(model.family, rows)
     later = rows if targets is None else fitted.encode(targets)
-    later = later[drawn_rows(later.shape[0], most)]
+    if not later.shape[0]:
+        raise ValueError("targets has no rows; leave it out, and the labels are valued by the rows of X")
+    later = later[drawn_rows(later.shape[0], whole("most", most, 1))]
 
     def predicted(by: Exact, some: Any) -> Array:
         log_joint, class_weights = by.scorer("predictive")

@@ -123,7 +123,8 @@ def _call[T](name: str, method: Callable[[], T]) -> T:
     try:
         return method()
     except (ImproperError, UndefinedEstimateError) as error:
-        raise type(error)(f"model {name!r}: {error}") from None
+        kind = ImproperError if isinstance(error, ImproperError) else UndefinedEstimateError
+        raise kind(f"model {name!r}: {error}") from None
 
 
 def _prior_weights(prior: Any, names: Sequence[str]) -> Array:

@@ -128,7 +128,7 @@ def test_a_row_of_great_influence_is_reported():
     counts = COUNTS.copy()
     counts[3] = 40
     clf = bp.from_pymc(partly_known_of(counts), draws=draws_of(CODES, counts))
-    with pytest.warns(ConvergenceWarning, match=r"in row 3, above 0\.70\): raise refits=0"):
+    with pytest.warns(ConvergenceWarning, match=r"k-hat is up to \S+, above 0\.70; .*raise refits=0"):
         found = clf.loo(refits=0)
     assert found.draws.pareto_k.argmax() == 3
     assert found.elpd().warning
@@ -216,7 +216,7 @@ def test_draws_of_a_sampler_that_does_not_move_are_not_trusted():
     values = np.broadcast_to(np.array([0.5, 1.0])[:, None, None], (2, 200, 2))
     posterior = xr.Dataset({"log_rate": (("chain", "draw", "log_rate_dim_0"), values)})
     clf = bp.from_pymc(partly_known(), draws=xr.DataTree.from_dict({"posterior": posterior}))
-    with pytest.warns(ConvergenceWarning, match="k-hat is inf"):
+    with pytest.warns(ConvergenceWarning, match="k-hat is up to inf"):
         found = clf.loo(refits=0)
     assert np.isinf(found.draws.pareto_k).all()
     assert "R-hat at most inf" in str(clf.summary())

@@ -299,3 +299,14 @@ def test_differences_of_models_are_those_of_arviz():
         # ArviZ divides the squares by n, and the sample variance of Vehtari, Gelman & Gabry (2017) by n - 1
         dse = float(expected["dse"][name]) * np.sqrt(len(y) / (len(y) - 1))
         assert float(found["elpd_difference_se"]) == pytest.approx(dse, rel=1e-9)
+
+
+def test_rows_have_their_places_among_those_given():
+    rows = np.array([[9.0], [8.0], [0.1], [0.7], [3.0], [3.3]])
+    labels = np.array([None, None, "a", "a", "b", "b"], dtype=object)
+    clf = bp.GaussianNB(unlabelled="drop").fit(rows, labels)
+    assert clf.loo().to_dataset()["row"].values.tolist() == [2, 3, 4, 5] == sorted(clf.suspicious_rows().index)
+    with pytest.raises(bp.UndefinedEstimateError, match="without row 2, of class 'a'"):
+        clf.loo(rule="mle")
+    with pytest.raises(bp.ImproperError, match="without row 2 the posterior of its class is improper"):
+        bp.GaussianNB("jeffreys", unlabelled="drop").fit(rows, labels).loo()

@@ -87,3 +87,11 @@ def test_a_row_with_gaps_in_correlated_columns_is_refused_until_it_is_filled(clf
         ask(clf, holes)
     filled = ask(clf, clf.impute(holes, random_state=0))
     np.testing.assert_array_equal(filled[[0, 2]], ask(clf, X[:3])[[0, 2]])
+
+
+def test_no_targets_are_refused():
+    clf = bp.GaussianNB().fit([[0.0], [0.3], [4.0], [4.2]], list("aabb"))
+    with pytest.raises(ValueError, match="targets has no rows"):
+        clf.value_of_labels([[0.1]], np.empty((0, 1)))
+    with pytest.raises(ValueError, match="most must be at least 1, found 0"):
+        clf.value_of_labels([[0.1]], most=0)
