@@ -137,7 +137,9 @@ def compare(
     fitted = clone(clf).fit(X_train, y_train)
     table, codes = as_table(X_test), codes_among(y_test, fitted.classes_)
     if len(codes) != len(table) or len(table) == 0:
-        raise ValueError(f"X_test has {len(table)} rows and y_test has {len(codes)} labels; they must match")
+        raise ValueError(
+            f"X_test has {len(table)} rows and y_test has {len(codes)} labels; they must match, and not be none"
+        )
 
     bootstrap = np.random.default_rng(random_state).spawn(1)[0]
     log_proba, impossible, undefined = probabilities_by_rule(fitted, table)
