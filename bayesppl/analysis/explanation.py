@@ -41,7 +41,7 @@ from bayesppl.analysis.evidence_shares import (
 from bayesppl.analysis.parameter_tables import PROB, coord, row_names, tails
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.columns import beyond_floats, missing
-from bayesppl.data.names import listed
+from bayesppl.data.names import listed, spelled
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.families.bound import GIVEN_TOTAL
 from bayesppl.kernels.arrays import Array
@@ -223,8 +223,13 @@ def units_of(
 ) -> dict[Hashable, list[Hashable]]:
     """Name the columns that are weighed together; every other one stands for itself."""
     owner: dict[Hashable, str] = {}
+    if not isinstance(blocks, Mapping | None):
+        raise TypeError(
+            "blocks must be a mapping of names to columns, as in {'size': ['length', 'width']}, found "
+            f"{spelled(blocks)}"
+        )
     for block, names in (blocks or {}).items():
-        for name in [names] if isinstance(names, str) else names:
+        for name in [names] if isinstance(names, str) or not isinstance(names, Iterable) else names:
             if name not in columns:
                 raise ValueError(
                     f"block {block!r} names {name!r}, which is no feature; they are {listed(columns)}"

@@ -83,7 +83,10 @@ def sample(
     check_rule(rule)
     whole("n", n, 1)
     posterior, rng = fitted.posterior, generator(random_state)
-    given = None if y is None else codes_among(np.broadcast_to(np.asarray(y), n), fitted.classes)
+    labels = np.asarray(y)
+    if labels.shape not in ((), (n,)):
+        raise ValueError(f"y must be one label, or n={n} of them, found {labels.size}")
+    given = None if y is None else codes_among(np.broadcast_to(labels, n), fitted.classes)
     codes = np.empty(n, dtype=np.intp)
     parts: list[Any] = []
     family = posterior.model.family

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.analysis.draws import numbers_of_draw
-from bayesppl.data.arguments import generator, real
+from bayesppl.data.arguments import generator, real, several
 from bayesppl.errors import NotConjugateError, UndefinedEstimateError
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import MEASURES
@@ -93,13 +93,13 @@ def tails(prob: float) -> tuple[float, float]:
     return (1 - prob) / 2, (1 + prob) / 2
 
 
-def estimates(fitted: Fitted, rules: Sequence[RuleName] | None = None) -> xr.Dataset:
+def estimates(fitted: Fitted, rules: RuleName | Sequence[RuleName] | None = None) -> xr.Dataset:
     """Return point estimates of all parameters, along a dimension named "estimate".
 
     Parameters
     ----------
     fitted : Fitted
-    rules : sequence of {"mle", "map", "mean"}, optional
+    rules : {"mle", "map", "mean"} or sequence of these, optional
         All three by default. One that does not exist for these data is then NaN, and the attribute
         ``undefined_map``, or that of another rule, holds the reason.
 
@@ -118,7 +118,7 @@ def estimates(fitted: Fitted, rules: Sequence[RuleName] | None = None) -> xr.Dat
     posterior, model = fitted.posterior, fitted.posterior.model
     thetas: list[Theta] = []
     reasons: dict[str, str] = {}
-    wanted = ESTIMATES if rules is None else rules
+    wanted = ESTIMATES if rules is None else several("rules", rules, ESTIMATES)
     for rule in wanted:
         try:
             thetas.append(posterior.theta(rule))

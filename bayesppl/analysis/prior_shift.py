@@ -16,6 +16,7 @@ from bayesppl.analysis.parameter_tables import PROB, coord, tails
 from bayesppl.analysis.uncertainty import probability_draws
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.arguments import generator, whole
+from bayesppl.data.names import spelled
 from bayesppl.kernels.arrays import Array, draw_codes, logarithm
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import exchange_weights
@@ -90,6 +91,8 @@ def estimate_class_weights(
     import xarray as xr
 
     whole("draws", draws, 1)
+    if not isinstance(prior, Dirichlet):
+        raise TypeError(f"prior must be a bayesppl.Dirichlet, found {spelled(prior)}")
     bounds, rng = tails(prob), generator(random_state)
     even = np.ones(len(fitted.classes))
     if isinstance(fitted, Stack):

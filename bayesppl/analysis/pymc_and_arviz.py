@@ -25,7 +25,7 @@ from bayesppl.analysis.tree_groups import (
     Part,
     Trunk,
 )
-from bayesppl.data.arguments import generator, whole
+from bayesppl.data.arguments import generator, several, whole
 from bayesppl.errors import ChangedRowsError, ImproperError, NotConjugateError
 from bayesppl.files.provenance import in_words, provenance
 from bayesppl.inference.pymc.build import Likelihood, encode_unweighted
@@ -150,8 +150,8 @@ def build_tree(
         raise TypeError(f"X must be rows, found {X}; the number of draws is draws={X}")
     whole("draws", draws, 1)
     whole("chains", chains, 1)
-    wanted = GROUPS if groups == "all" else _several("groups", groups, GROUPS)
-    parts = _several("log_likelihood", log_likelihood, PARTS)
+    wanted = GROUPS if groups == "all" else several("groups", groups, GROUPS)
+    parts = several("log_likelihood", log_likelihood, PARTS)
     numbers = draws * chains * numbers_of_draw(posterior)
     if posterior.is_exact and numbers > CELLS_AT_MOST:
         fewer = max(1, CELLS_AT_MOST * draws * chains // numbers)
@@ -278,11 +278,3 @@ def user_model(fitted: ReadModel, likelihood: Likelihood = "rows") -> Any:
             f"the model holds its rows, as it was written: likelihood must be 'rows', found {likelihood!r}"
         )
     return fitted.declared
-
-
-def _several[Name: str](option: str, given: Name | Sequence[Name], known: Sequence[Name]) -> tuple[Name, ...]:
-    """Return one name or several, each once, and refuse names that do not exist."""
-    names = (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
-    if not names or set(names) - set(known):
-        raise ValueError(f"{option} must be one or several of {', '.join(map(repr, known))}, found {given!r}")
-    return names

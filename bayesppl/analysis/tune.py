@@ -11,6 +11,7 @@ import numpy as np
 from bayesppl.analysis.leave_one_out import leave_out_each
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
+from bayesppl.data.arguments import whole
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ConvergenceWarning, warn
 from bayesppl.families import closed_forms
@@ -98,6 +99,9 @@ def tune(
             "completes the label, the component or cells. Declare the prior, or fit rows that lack nothing and "
             "whose labels are certain"
         )
+    whole("max_steps", tuning.max_steps, 1)
+    if isinstance(tuning.names, str):
+        tuning = replace(tuning, names=(tuning.names,))
     prior = model.prior(statistics)
     bounds = prior.parts["features"].tunable
     fixed = dict.fromkeys(_correlations_seen(model, statistics, prior, tuning, bounds), 0.0)

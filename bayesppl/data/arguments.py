@@ -57,6 +57,22 @@ def one_of(name: str, value: Any, known: Iterable[Any]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, found {spelled(value)}")
 
 
+def several[Name: str](option: str, given: Name | Iterable[Name], known: Sequence[Name]) -> tuple[Name, ...]:
+    """Return one name or several, each once, and refuse names that do not exist.
+
+    Raises
+    ------
+    ValueError
+    """
+    is_one = isinstance(given, str) or not isinstance(given, Iterable)
+    names: tuple[Any, ...] = (given,) if is_one else tuple(dict.fromkeys(given))
+    if not names or set(names) - set(known):
+        raise ValueError(
+            f"{option} must be one or several of {', '.join(map(repr, known))}, found {spelled(given)}"
+        )
+    return names
+
+
 def named_once(argument: str, what: str, given: Iterable[Hashable], names: Sequence[Hashable]) -> None:
     """Refuse values by name that leave a name out, or have one too many.
 

@@ -309,13 +309,13 @@ class Learner(DeclaredClassifier, ABC):
         return self._adopt(self._infer(learned.discounted(factor)))
 
     def tune_prior(
-        self, names: Sequence[str] | None = None, objective: Objective = "evidence", max_steps: int = 100
+        self, names: str | Sequence[str] | None = None, objective: Objective = "evidence", max_steps: int = 100
     ) -> Self:
         """Fit the same estimator with ``tuning`` to the same data; see :func:`bayesppl.analysis.tune.tune`.
 
         Parameters
         ----------
-        names : sequence of str, optional
+        names : str or sequence of str, optional
             Hyperparameters to tune; all by default.
         objective : {"evidence", "loo"}
         max_steps : int
@@ -335,7 +335,7 @@ class Learner(DeclaredClassifier, ABC):
         >>> bool(path[-1] > path[0] + 10)
         True
         """
-        chosen = None if names is None else tuple(names)
+        chosen = names if names is None or isinstance(names, str) else tuple(names)
         other = clone(self).set_params(tuning=Tuning(objective, chosen, max_steps))
         held = training_rows(self.fitted_)
         return cast(Self, other._adopt(other._infer(self._summed if held is None else self.fitted_.learned, held)))

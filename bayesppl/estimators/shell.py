@@ -117,6 +117,8 @@ class Shell[F: Fitted | Stack](ClassifierMixin, BaseEstimator, ABC):
                 f"{predicted.tolist()[0]!r}: convert the labels to the type of those of the fit"
             )
         weights = check_weights(sample_weight, len(codes))
+        if weights is not None and not weights.any():
+            raise ValueError("every row has weight zero, so that there is nothing to score")
         place = {label: k for k, label in enumerate(labels.tolist())}
         same = np.array([place.get(label, -1) for label in predicted.tolist()])[predicted_codes] == codes
         return float(np.average(same, weights=weights))

@@ -22,12 +22,12 @@ class Tuning:
     Parameters
     ----------
     objective : {"evidence", "loo"}
-    names : sequence of str, optional
+    names : str or sequence of str, optional
     max_steps : int
     """
 
     objective: Objective = "evidence"
-    names: Sequence[str] | None = None
+    names: str | Sequence[str] | None = None
     max_steps: int = 100
 
 

@@ -67,6 +67,15 @@ def test_constructor_parameters_are_checked_by_fit(estimator: Callable[[], Any],
         (lambda clf: clf.expected_error_rate(rows=0), "rows must be at least 1, found 0"),
         (lambda clf: clf.predict_proba_interval(IRIS, prob="x"), "prob must be a number.*found 'x'"),
         (lambda clf: clf.threshold_for(IRIS, "x"), "error_rate must be a number.*found 'x'"),
+        (lambda clf: clf.estimate_class_weights(IRIS, 0.5), "prior must be a bayesppl.Dirichlet, found 0.5"),
+        (lambda clf: clf.explain(IRIS, blocks=[["x0", "x1"]]), "blocks must be a mapping of names to columns"),
+        (lambda clf: clf.explain(IRIS, blocks={"size": 1}), "block 'size' names 1, which is no feature"),
+        (lambda clf: clf.sample(3, y=[0, 1]), "y must be one label, or n=3 of them, found 2"),
+        (lambda clf: clf.estimates([]), r"rules must be one or several of 'mle', 'map', 'mean', found \[\]"),
+        (lambda clf: clf.tune_prior(max_steps=0), "max_steps must be at least 1, found 0"),
+        (lambda clf: clf.tune_prior("kapa"), "'kapa' is not a hyperparameter of this prior"),
+        (lambda clf: clf.to_datatree(groups=None), "groups must be one or several of .*found None"),
+        (lambda clf: clf.score(IRIS, SPECIES, np.zeros(150)), "every row has weight zero"),
         (lambda clf: clf.merge(3), "cannot merge GaussianNB with int"),
         (lambda clf: clf.discount("x"), "factor must be a number.*found 'x'"),
     ],
@@ -94,3 +103,10 @@ def test_an_array_in_place_of_an_option_is_refused_in_words() -> None:
     X, y = np.arange(8.0)[:, None], np.array([0, 1] * 4)
     with pytest.raises(ValueError, match="objective must be one of 'evidence', 'loo', found"):
         bp.GaussianNB().fit(X, y).tune_prior(("kappa",), y)
+
+
+def test_one_name_stands_for_itself() -> None:
+    clf = bp.GaussianNB("fraley-raftery").fit(IRIS, SPECIES)
+    one, listed = (clf.tune_prior(names).tuning_["objective"].values for names in ("kappa", ["kappa"]))
+    np.testing.assert_array_equal(one, listed)
+    assert clf.estimates("map").equals(clf.estimates(["map"]))
