@@ -20,6 +20,7 @@ from bayesppl.cli.terminal import cells, safe, table, warn
 from bayesppl.errors import ImpossibleRowWarning
 from bayesppl.evaluation.comparison import SCORES, Comparison
 from bayesppl.evaluation.comparison import compare as compare_rules
+from bayesppl.model.posterior import Exact
 from bayesppl.model.rules import REFERENCE
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def report(
         "scores.csv": partial(write_csv, scores),
         "probabilities.png": partial(_save_picture, result),
     }
-    if result.classifier.posterior_.is_exact:
+    if isinstance(result.classifier.posterior_, Exact):
         files["suspicious.csv"] = partial(_write_suspicious, result.classifier, rows)
     return Findings(document, _shown(result, scores, columns, with_parameters), files)
 

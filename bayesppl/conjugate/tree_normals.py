@@ -28,6 +28,9 @@ from bayesppl.conjugate.normal_inverse_wishart import NormalInverseWishart, inve
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.kernels.tree_sums import directed_edges
 
+# the largest correlation whose matrices have a Cholesky root in floating-point numbers
+_MOST_ALIKE = 1 - 1e-10
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -204,7 +207,8 @@ def covariances_along(theta: Theta) -> Array:
     require_one_tree(edge)
     layout, sd = layout_of((1,) * variance.shape[-1]), np.sqrt(variance)
     first, second = layout.pairs
-    r = layout.square(covariance / (sd[..., first] * sd[..., second]))
+    # a prior of few degrees of freedom draws columns that copy each other to the last digit
+    r = layout.square(np.clip(covariance / (sd[..., first] * sd[..., second]), -_MOST_ALIKE, _MOST_ALIKE))
     diagonal = 1 + (r**2 / (1 - r**2)).sum(-1)
     precision = diagonal[..., None] * np.eye(variance.shape[-1]) - r / (1 - r**2)
     return np.asarray(np.linalg.inv(precision) * sd[..., None] * sd[..., None, :])

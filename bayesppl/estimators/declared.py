@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 COMPLETED_AGAIN = (
     "rows whose label is missing or may be wrong, or that lack cells, are completed again and again, and rows "
     "that come in batches, or are merged, forgotten or discounted, are not held. Fit all rows at once, or the "
-    "complete ones alone: set_params(unlabelled='drop', label_noise=None)"
+    "complete ones alone: set_params(unlabelled='drop', label_noise=None), and leave out rows that lack cells"
 )
 
 

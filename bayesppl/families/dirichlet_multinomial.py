@@ -40,6 +40,7 @@ from bayesppl.conjugate.documents import sparse_multinomial
 from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.conjugate.words import Words, row_totals
+from bayesppl.data.names import spelled
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families.multinomial import WordFamily
 from bayesppl.kernels.arrays import Array, Theta, log_factorial, log_rising
@@ -81,6 +82,10 @@ class DirichletMultinomial(WordFamily):
 
     def __post_init__(self) -> None:
         require_positive(self, concentration=self.concentration)
+        if np.ndim(self.concentration):
+            raise TypeError(
+                f"DirichletMultinomial: concentration must be one number, found {spelled(self.concentration)}"
+            )
 
     def rows(self, X: Any) -> Words:
         """Return the exponent of every word that occurs, and the part of the log density without parameters."""

@@ -39,7 +39,7 @@ def declared_levels(levels: Levels, columns: Sequence[Hashable]) -> dict[Hashabl
         If levels occur twice or read alike, or columns are missing or unknown.
     """
     levels = by_name(levels)
-    if isinstance(levels, Mapping):
+    if isinstance(levels, Mapping) and all(map(_are_levels, levels.values())):
         by_column = {name: tuple(of_column) for name, of_column in levels.items()}
         named_once("levels", "column", by_column, columns)
     elif _are_levels(levels):

@@ -42,7 +42,7 @@ from bayesppl.families.moment_priors import (
 )
 from bayesppl.families.support import require_finite_sums
 from bayesppl.kernels.arrays import Array, Theta
-from bayesppl.kernels.definite import is_positive_definite
+from bayesppl.kernels.definite import is_positive_definite, root_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ class CorrelatedNormals(OfColumns, ConjugateFamily):
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> Array:
         """Draw numbers given the predictors, if there are any, which ``covariates`` holds as "given"."""
-        mean, root = theta["mean"][codes], np.linalg.cholesky(self.covariances(theta))
+        mean, root = theta["mean"][codes], root_of(self.covariances(theta))
         noise = rng.standard_normal(mean.shape)
         if self.predictors:
             effect = theta["effect"] if self.tied else theta["effect"][codes]

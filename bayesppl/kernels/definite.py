@@ -36,6 +36,15 @@ def is_positive_definite(matrix: Array, tolerance: float = TOLERANCE) -> Array:
     return usable & _have_roots(correlation)
 
 
+def root_of(covariance: Array) -> Array:
+    """Return a root R of every matrix, R Rᵀ, also where a draw of it is singular to rounding: (..., n, n)."""
+    try:
+        return np.linalg.cholesky(covariance)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(covariance)
+        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])
+
+
 def _have_roots(matrices: Array) -> Array:
     """Whether each matrix has a Cholesky root, which is quicker to find out than the smallest eigenvalue."""
     try:

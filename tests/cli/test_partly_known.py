@@ -69,3 +69,14 @@ def test_what_cannot_complete_labels_is_refused_before_anything_is_read(run, flo
     assert status != 0
     assert "pass --inference em (a mode) or gibbs (draws)" in " ".join(error.split())
     assert not model.exists()
+
+
+def test_completed_fits_are_compared_and_written(run, flowers):
+    table, path, _ = flowers
+    table.iloc[::7, 1] = np.nan
+    table.to_csv(path, index=False)
+    folder = path.with_name("found")
+    arguments = ("compare", path, "--target", "kind", "--model", "qda", "--inference", "em", "--draws", "100")
+    assert run(*arguments, "--out", folder)[0] == 0
+    assert {file.name for file in folder.iterdir()} >= {"scores.csv", "posterior.nc"}
+    assert not (folder / "suspicious.csv").exists()  # whose probabilities need every row complete

@@ -411,3 +411,10 @@ def test_priors_are_those_of_fraley_and_raftery(weights):
     for published in (priors["diag", "fraley-raftery"], priors["spherical", None]):
         np.testing.assert_allclose(published.a, 2)
         np.testing.assert_allclose(published.b, np.trace(covariance) / 2 / 3 / 2)
+
+
+def test_rows_are_drawn_from_a_prior_of_columns_that_copy_each_other():
+    X, y = load_iris(return_X_y=True)
+    clf = bp.LinearDiscriminantAnalysis().fit(np.c_[X, X[:, 0]], y)
+    tree = clf.to_datatree(draws=200, groups=["prior_predictive"], random_state=0)
+    assert all(np.isfinite(values).all() for values in tree["prior_predictive"].data_vars.values())

@@ -273,3 +273,13 @@ def test_as_a_candidate_it_is_weighed_explained_and_saved(tmp_path):
     np.testing.assert_allclose(total, why["log_odds"], atol=1e-9)
     stack.save(tmp_path / "stack.npz")
     np.testing.assert_array_equal(bp.load(tmp_path / "stack.npz").predict_proba(NEW), stack.predict_proba(NEW))
+
+
+def test_a_constant_column_and_a_class_without_rows_leave_every_draw_finite():
+    rng, y = np.random.default_rng(0), np.arange(24) % 3
+    rows = pd.DataFrame(rng.normal(size=(24, 3)) + 1.5 * y[:, None], columns=list("abc")).assign(b=5.0)
+    clf = bp.TreeNB(numbers="gaussian", classes=[0, 1, 2, 3]).fit(rows, y)
+    intervals = clf.predict_proba_interval(rows, draws=500, random_state=0)
+    assert all(np.isfinite(values).all() for values in intervals.values())
+    drawn, _ = clf.sample(500, y=3, random_state=0)
+    assert np.isfinite(drawn).all(axis=None)
