@@ -57,6 +57,9 @@ class UserPrior(Declared):
     def log_volume(self, model: Any, prefix: str) -> Any:
         return self._refuse()
 
+    def mle(self, statistics: Any) -> NoReturn:
+        self._refuse()
+
     def _reason(self) -> str:
         return _SAMPLED
 

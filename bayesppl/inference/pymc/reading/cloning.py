@@ -126,6 +126,8 @@ def _totals(variable: Any, values: Any, observed: Array, above: set[Any]) -> dic
     if not isinstance(variable.owner.op, MultinomialRV | DirichletMultinomialRV):
         return {}
     total = variable.owner.op.dist_params(variable.owner)[0]
+    if isinstance(variable.owner.op, DirichletMultinomialRV) and not total.ndim:  # its graph takes no others
+        return {}
     if any(v in above for v in [total, *(v for node in nodes_above([total], above) for v in node.inputs)]):
         return {}
     [given] = evaluate([total])
