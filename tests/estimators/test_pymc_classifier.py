@@ -389,3 +389,37 @@ def test_a_prior_whose_edge_pymc_leaves_open_is_read():
     np.testing.assert_allclose(
         clf.predict_proba({"x": np.array([1, 4])}), joint / joint.sum(1, keepdims=True), rtol=1e-9
     )
+
+
+def two_means(spread):
+    codes = np.arange(8) % 2
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=codes)
+        mu = pm.Normal("mu", 0.0, 2.0, shape=2)
+        pm.Normal("x", mu[label], spread, observed=np.linspace(-1.0, 2.0, 8))
+    return model
+
+
+def draws_of_means(values):
+    return xr.DataTree.from_dict({"posterior": xr.Dataset({"mu": (("chain", "draw", "class"), values)})})
+
+
+@pytest.mark.parametrize("row", range(8))
+def test_a_constant_of_a_single_row_is_refused_wherever_it_stands(row):
+    spread = np.where(np.arange(8) == row, 3.0, 1.0)
+    with pytest.raises(ValueError, match=r"constant of shape \(8,\), of the length of the rows"):
+        bp.from_pymc(two_means(spread), draws=draws_of_means(RNG.normal(size=(1, 50, 2))))
+
+
+def test_draws_of_another_model_or_not_finite_are_refused():
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(8) % 2)
+        pm.Uniform("x", -6.0, pm.Pareto("b", 1.0, 2.0, shape=2)[label], observed=np.linspace(-1.0, 2.0, 8))
+    good = RNG.uniform(3.0, 4.0, (1, 40, 2))
+    for values, message in (
+        (np.where(good > 3.5, np.nan, good), "draws of 'b' are not all finite"),
+        (good[..., :1], r"draws of 'b' have shape \(1,\) and the variable of the model has \(2,\)"),
+    ):
+        draws = xr.DataTree.from_dict({"posterior": xr.Dataset({"b": (("chain", "draw", "k"), values)})})
+        with pytest.raises(ValueError, match=message):
+            bp.from_pymc(model, draws=draws)

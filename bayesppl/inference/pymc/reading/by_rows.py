@@ -180,8 +180,7 @@ class ByRows(Family, listed=False):  # nobody declares it
 
     def mle(self, statistics: Any) -> NoReturn:
         raise UndefinedEstimateError(
-            f"maximum likelihood of the {self.name} family has no closed form; use rule='map', 'mean' or "
-            f"'predictive'"
+            f"maximum likelihood of the {self.name} family has no closed form; use rule='mean' or 'predictive'"
         )
 
     def resolve_prior(self, statistics: Counts) -> UserPrior:

@@ -87,7 +87,7 @@ def draws_of(posterior: Mapping[str, Any], free: Sequence[Any]) -> tuple[Theta, 
     Raises
     ------
     ValueError
-        If a free variable is not among them.
+        If a free variable is not among them, or its draws are of another shape or not finite.
     """
     samples: Theta = {}
     for variable in free:
@@ -96,7 +96,16 @@ def draws_of(posterior: Mapping[str, Any], free: Sequence[Any]) -> tuple[Theta, 
                 f"the draws hold no variable {variable.name!r}; sample the model as it is, and pass what "
                 "pm.sample returns"
             )
-        samples[variable.name] = np.asarray(posterior[variable.name])
+        values, shape = np.asarray(posterior[variable.name]), variable.type.shape
+        own = values.shape[2:]
+        if len(own) != len(shape) or any(n not in (None, m) for n, m in zip(shape, own, strict=True)):
+            raise ValueError(
+                f"the draws of {variable.name!r} have shape {own} and the variable of the model has {shape}: pass "
+                "what pm.sample returns for this model"
+            )
+        if not np.isfinite(values).all():
+            raise ValueError(f"the draws of {variable.name!r} are not all finite: sample the model again")
+        samples[variable.name] = values
     diagnosis = diagnose(samples, {})
     return samples, DrawsReport(
         {"inference": "draws of the user", "problems": diagnosis.problems}, {}, diagnosis, {}
