@@ -27,7 +27,7 @@ from bayesppl.kernels.arrays import Array, Theta, logarithm
 from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import tempered
-from bayesppl.model.rules import TABLE, RuleName
+from bayesppl.model.rules import TABLE, RuleName, check_rule
 
 
 class Quadratic(NamedTuple):
@@ -97,6 +97,7 @@ def quadratic(fitted: Fitted, rule: RuleName | None = None) -> Quadratic:
 def plug_in(fitted: Fitted, rule: RuleName | None = None) -> Theta:
     """Return the estimate of a rule; the posterior mean where the rule is predictive."""
     chosen = fitted.rule if rule is None else rule
+    check_rule(chosen)
     return fitted.posterior.theta(chosen if TABLE[chosen].is_plug_in else "mean")
 
 

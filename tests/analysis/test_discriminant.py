@@ -123,6 +123,8 @@ def test_names_and_containers_of_the_axes() -> None:
 def test_refusals() -> None:
     with pytest.raises(ValueError, match=r"between 1 and .* = 2, found 3"):
         bp.LinearDiscriminantAnalysis(n_components=3).fit(WINE, CULTIVAR).transform(WINE)
+    with pytest.raises(ValueError, match=r"rule must be one of .*found 'MLE'"):
+        bp.QuadraticDiscriminantAnalysis().fit(SCANS, DIAGNOSIS).quadratic("MLE")
     with pytest.raises(ValueError, match="between two classes, and here are 3"):
         bp.QuadraticDiscriminantAnalysis().fit(WINE, CULTIVAR).quadratic()
     holed = WINE.copy()

@@ -423,3 +423,19 @@ def test_draws_of_another_model_or_not_finite_are_refused():
         draws = xr.DataTree.from_dict({"posterior": xr.Dataset({"b": (("chain", "draw", "k"), values)})})
         with pytest.raises(ValueError, match=message):
             bp.from_pymc(model, draws=draws)
+
+
+def test_fractions_of_what_is_whole_in_the_model_are_refused():
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(6) % 2)
+        a = pm.Gamma("a", 2.0, 1.0, shape=2)
+        pm.BetaBinomial("x", a[label], 2.0, pm.Data("n", np.full(6, 9)), observed=np.arange(6))
+    draws = xr.DataTree.from_dict({"posterior": xr.Dataset({"a": (("chain", "draw", "k"), np.ones((1, 30, 2)))})})
+    clf = bp.from_pymc(model, draws=draws)
+    assert clf.predict_proba({"x": [2.0], "n": [9]}).shape == (1, 2)
+    with pytest.raises(ValueError, match=r"column 'x' holds whole numbers in the model, and 2\.5 in row 1"):
+        clf.predict_proba({"x": [2, 2.5], "n": [9, 9]})
+    with pytest.raises(ValueError, match=r"column 'n' holds whole numbers in the model, and 9\.9 in row 0"):
+        clf.predict_proba({"x": [2], "n": [9.9]})
+    with pytest.raises(ValueError, match=r"'n' needs a value for each row, as in \[9\], found 9"):
+        clf.predict_proba({"x": [3, 4], "n": 9})

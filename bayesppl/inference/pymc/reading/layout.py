@@ -12,6 +12,7 @@ import numpy as np
 from bayesppl.data.names import indexed, only_count, positions_of
 from bayesppl.data.read_table import Columns, as_table
 from bayesppl.data.table import Table
+from bayesppl.errors import RowError
 from bayesppl.inference.pymc.reading.observed import Observed
 from bayesppl.kernels.arrays import Array
 
@@ -70,6 +71,8 @@ class Layout:
         parts = []
         for name in self.columns:
             values = self._in_order(name, X[name], known)
+            if not values.ndim:
+                raise ValueError(f"{name!r} needs a value for each row, as in [{values}], found {values}")
             if values.shape[1:] != self.shapes[name]:
                 raise ValueError(
                     f"rows of {name!r} must have the shape {self.shapes[name]} of those of the fit, found "
@@ -119,7 +122,7 @@ class Layout:
         Raises
         ------
         ValueError
-            If cells are missing that may not be.
+            If cells are missing that may not be, or a whole number is not whole.
         """
         columns = self.given(name) if given else self.columns[name]
         values = np.asarray(table.select(columns).numeric())
@@ -129,6 +132,15 @@ class Layout:
                 f"{name!r} is missing in row {int(np.argmax(missing))}, but another variable of the model is "
                 "given it, so that there is no density of the row without it; fill it in, or drop the row"
             )
+        if self.dtypes[name].kind in "iu":
+            is_fraction = (values != np.trunc(values)) & ~np.isnan(values)
+            for row, column in np.argwhere(is_fraction)[:1].tolist():
+                raise RowError(
+                    f"column {columns[column]!r} holds whole numbers in the model, and {values[row, column]:g} "
+                    "in row ",
+                    row,
+                    "; where others may come, observe floats",
+                )
         dtype = values.dtype if missing.any() else self.dtypes[name]
         return values.reshape(len(values), *self.shapes[name]).astype(dtype)
 
