@@ -26,7 +26,6 @@ from bayesppl.families.family import Missing, OfColumns
 from bayesppl.families.support import require_finite_sums
 from bayesppl.families.trees import TreeFamily
 from bayesppl.kernels.arrays import Array, Theta
-from bayesppl.kernels.definite import root_of
 
 
 @final
@@ -92,5 +91,5 @@ class GaussianTree(OfColumns, TreeFamily):
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES
     ) -> Array:
-        mean, root = theta["mean"][codes], root_of(covariances_along(theta))
+        mean, root = theta["mean"][codes], np.linalg.cholesky(covariances_along(theta))
         return mean + np.einsum("nij,nj->ni", root[codes], rng.standard_normal(mean.shape))

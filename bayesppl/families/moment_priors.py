@@ -126,8 +126,8 @@ def fraley_raftery_prior(
     """
     total = statistics.pooled()
     n_classes, n_features = statistics.mean.shape
+    part = parts_of_variance(column_variances(total) > 0, n_classes, n_features)
     for covariance in _covariances(total, columns):
-        part = parts_of_variance(column_variances(total) > 0, n_classes, n_features)
         psi = covariance / np.sqrt(part[:, None] * part)
         # what the constructor would check holds already
         prior = replace_unchecked(

@@ -325,6 +325,12 @@ def test_a_label_of_two_classes_may_have_any_prior():
     assert clf.predict_proba({"x": []}).shape == (0, 2)
 
 
+def draws_of(name, values):
+    """Draws of one variable, (chain, draw, ...), as ``pm.sample`` returns them."""
+    dims = ("chain", "draw", *(f"{name}_dim_{axis}" for axis in range(values.ndim - 2)))
+    return xr.DataTree.from_dict({"posterior": xr.Dataset({name: (dims, values)})})
+
+
 def test_totals_of_dirichlet_multinomial_rows_are_those_of_new_rows():
     rows, codes = RNG.poisson([2.0, 4.0], (10, 2)), np.arange(10) % 2
     concentration = RNG.gamma(4.0, 0.5, (1, 50, 2, 2))
@@ -341,9 +347,7 @@ def test_totals_of_dirichlet_multinomial_rows_are_those_of_new_rows():
             a = pm.Exponential("a", 0.5, shape=(2, 2))
             total = pm.Data("n", rows.sum(1)) if isinstance(n, str) else n
             pm.DirichletMultinomial("x", n=total, a=a[label], observed=rows)
-        draws = xr.DataTree.from_dict(
-            {"posterior": xr.Dataset({"a": (("chain", "draw", "k", "j"), concentration)})}
-        )
+        draws = draws_of("a", concentration)
         found = bp.from_pymc(model, draws=draws).predict_proba(new)
         np.testing.assert_allclose(found, joint / joint.sum(1, keepdims=True), rtol=1e-9)
 
@@ -383,8 +387,7 @@ def test_a_prior_whose_edge_pymc_leaves_open_is_read():
         rate = pm.Truncated("rate", pm.Gamma.dist(2.0, 1.0), upper=20.0, shape=2)
         pm.Poisson("x", rate[label], observed=counts)
     draws = np.tile([1.5, 4.0], (1, 4, 1))
-    tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"rate": (("chain", "draw", "k"), draws)})})
-    clf = bp.from_pymc(model, draws=tree)
+    clf = bp.from_pymc(model, draws=draws_of("rate", draws))
     joint = poisson.pmf(np.array([[1], [4]]), [1.5, 4.0])
     np.testing.assert_allclose(
         clf.predict_proba({"x": np.array([1, 4])}), joint / joint.sum(1, keepdims=True), rtol=1e-9
@@ -400,15 +403,11 @@ def two_means(spread):
     return model
 
 
-def draws_of_means(values):
-    return xr.DataTree.from_dict({"posterior": xr.Dataset({"mu": (("chain", "draw", "class"), values)})})
-
-
 @pytest.mark.parametrize("row", range(8))
 def test_a_constant_of_a_single_row_is_refused_wherever_it_stands(row):
     spread = np.where(np.arange(8) == row, 3.0, 1.0)
     with pytest.raises(ValueError, match=r"constant of shape \(8,\), of the length of the rows"):
-        bp.from_pymc(two_means(spread), draws=draws_of_means(RNG.normal(size=(1, 50, 2))))
+        bp.from_pymc(two_means(spread), draws=draws_of("mu", RNG.normal(size=(1, 50, 2))))
 
 
 def test_draws_of_another_model_or_not_finite_are_refused():
@@ -420,9 +419,8 @@ def test_draws_of_another_model_or_not_finite_are_refused():
         (np.where(good > 3.5, np.nan, good), "draws of 'b' are not all finite"),
         (good[..., :1], r"draws of 'b' have shape \(1,\) and the variable of the model has \(2,\)"),
     ):
-        draws = xr.DataTree.from_dict({"posterior": xr.Dataset({"b": (("chain", "draw", "k"), values)})})
         with pytest.raises(ValueError, match=message):
-            bp.from_pymc(model, draws=draws)
+            bp.from_pymc(model, draws=draws_of("b", values))
 
 
 def test_fractions_of_what_is_whole_in_the_model_are_refused():
@@ -430,8 +428,7 @@ def test_fractions_of_what_is_whole_in_the_model_are_refused():
         label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(6) % 2)
         a = pm.Gamma("a", 2.0, 1.0, shape=2)
         pm.BetaBinomial("x", a[label], 2.0, pm.Data("n", np.full(6, 9)), observed=np.arange(6))
-    draws = xr.DataTree.from_dict({"posterior": xr.Dataset({"a": (("chain", "draw", "k"), np.ones((1, 30, 2)))})})
-    clf = bp.from_pymc(model, draws=draws)
+    clf = bp.from_pymc(model, draws=draws_of("a", np.ones((1, 30, 2))))
     assert clf.predict_proba({"x": [2.0], "n": [9]}).shape == (1, 2)
     with pytest.raises(ValueError, match=r"column 'x' holds whole numbers in the model, and 2\.5 in row 1"):
         clf.predict_proba({"x": [2, 2.5], "n": [9, 9]})

@@ -151,15 +151,19 @@ def in_64_bits(outputs: Sequence[Any]) -> dict[Any, Any]:
 
 def without_checks(outputs: Sequence[Any]) -> list[Any]:
     """Remove PyMC's checks: graphs then return a number where PyMC would raise for a parameter out of range."""
-    checks = [node for node in nodes_above(outputs) if isinstance(node.op, CheckParameterValue)]
+    checks = _checks_above(outputs)
     return substitute(outputs, {node.outputs[0]: node.inputs[0] for node in checks}) if checks else list(outputs)
 
 
 def without_errors(log_density: Any) -> Any:
     """Make PyMC's checks of parameters a density of zero, as its compiled functions do, in place of an error."""
-    checks = [node for node in nodes_above([log_density]) if isinstance(node.op, CheckParameterValue)]
+    checks = _checks_above([log_density])
     zero = {node.outputs[0]: pt.switch(pt.all(node.inputs[1:]), node.inputs[0], -np.inf) for node in checks}
     return substitute([log_density], zero)[0]
+
+
+def _checks_above(outputs: Sequence[Any]) -> list[Any]:
+    return [node for node in nodes_above(outputs) if isinstance(node.op, CheckParameterValue)]
 
 
 def without_products(outputs: Sequence[Any]) -> list[Any]:
