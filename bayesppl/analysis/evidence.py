@@ -12,6 +12,7 @@ prior probability ρ the feature is relevant with probability :math:`r = \rho B 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -112,7 +113,8 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
     Returns
     -------
     xarray.Dataset
-        Over "feature" (the name of the block, where a block is judged as a whole): ``log_bayes_factor`` and
+        Over "feature" (the name of the block, where a block is judged as a whole; after the name of the part,
+        where a column is judged in two, as in ``"rest.x0"`` of a zero-inflated family): ``log_bayes_factor`` and
         ``probability`` of being relevant.
 
     Raises
@@ -151,13 +153,15 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
     log_odds = _logit(prior)
     found, coords = _dependence(fitted), fitted.model.coords
     factor = np.concatenate([np.ravel(part.values) for part in found.values()])
-    names = [
-        [str(label) for dim in part.dims for label in coords[dim]] or [unit or "all features"]
+    named = [
+        (unit, name)
         for unit, part in found.items()
+        for name in [str(label) for dim in part.dims for label in coords[dim]] or [unit or "all features"]
     ]
+    times = Counter(name for _, name in named)
     return xr.Dataset(
         {"log_bayes_factor": ("feature", factor), "probability": ("feature", expit(factor + log_odds))},
-        coords={"feature": [name for labels in names for name in labels]},
+        coords={"feature": [name if times[name] == 1 else f"{unit}.{name}" for unit, name in named]},
         attrs={"prior": prior},
     )
 

@@ -49,7 +49,7 @@ class Odds(NamedTuple):
             raise ValueError("weights of evidence compare classes, and there is only one")
         if against is None:
             return cls(classes, list(range(len(classes))), None)
-        if against not in classes:
+        if not isinstance(against, Hashable) or against not in classes:
             raise ValueError(f"against must be a class, one of {listed(classes)}, found {spelled(against)}")
         place = classes.index(against)
         return cls(classes, [k for k in range(len(classes)) if k != place], place)

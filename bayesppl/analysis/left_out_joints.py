@@ -48,7 +48,8 @@ def require_exact(fitted: Fitted, purpose: str) -> Exact:
     if not (isinstance(posterior, Exact) and isinstance(posterior.model, GenerativeModel)):
         raise NotConjugateError(
             f"{purpose} a posterior in closed form, with and without each row, which this model has not; declare "
-            "conjugate priors, and fit labelled rows with inference='closed_form'"
+            "conjugate priors, and fit labelled rows in closed form (inference='closed_form'; a model written in "
+            "PyMC is solved so wherever its priors allow)"
         )
     return posterior
 

@@ -150,7 +150,8 @@ def build_tree(
         raise TypeError(f"X must be rows, found {X}; the number of draws is draws={X}")
     whole("draws", draws, 1)
     whole("chains", chains, 1)
-    wanted = GROUPS if groups == "all" else several("groups", groups, GROUPS)
+    every = isinstance(groups, str) and groups == "all"
+    wanted = GROUPS if every else several("groups", groups, GROUPS)
     parts = several("log_likelihood", log_likelihood, PARTS)
     numbers = draws * chains * numbers_of_draw(posterior)
     if posterior.is_exact and numbers > CELLS_AT_MOST:
@@ -175,7 +176,7 @@ def build_tree(
         try:
             built[name] = builders[name](trunk)
         except (NotAvailableError, ChangedRowsError, ImproperError, NotConjugateError) as reason:
-            if groups != "all":
+            if not every:
                 raise
             left_out.append(f"{name}: {reason}")
     tree = xr.DataTree.from_dict({name: group for name, group in built.items() if group.data_vars})

@@ -67,7 +67,7 @@ def suspicious_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_weight:
     Raises
     ------
     ValueError, NotConjugateError
-        As :meth:`loo`; also of posteriors that were sampled, and of models written in PyMC.
+        As :meth:`loo`; also of posteriors that were sampled.
 
     Examples
     --------

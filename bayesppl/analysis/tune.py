@@ -100,8 +100,6 @@ def tune(
             "whose labels are certain"
         )
     whole("max_steps", tuning.max_steps, 1)
-    if isinstance(tuning.names, str):
-        tuning = replace(tuning, names=(tuning.names,))
     prior = model.prior(statistics)
     bounds = prior.parts["features"].tunable
     fixed = dict.fromkeys(_correlations_seen(model, statistics, prior, tuning, bounds), 0.0)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayesppl.conjugate import Dirichlet
-from bayesppl.data.names import spelled
 from bayesppl.estimators.learner import Learner
 from bayesppl.families import Bernoulli, Family
+from bayesppl.families.family import require_family
 from bayesppl.inference import Inference
 from bayesppl.model.declaration import ClassWeights
 
@@ -86,11 +86,7 @@ class GenerativeClassifier(Learner):
     family: Family
 
     def _declare_family(self) -> Family:
-        if not isinstance(self.family, Family):
-            raise TypeError(
-                f"family must be a family, such as bayesppl.Gaussian('diag'), found {spelled(self.family)}"
-            )
-        return self.family
+        return require_family(self.family)
 
 
 def dawid_skene(

@@ -335,8 +335,7 @@ class Learner(DeclaredClassifier, ABC):
         >>> bool(path[-1] > path[0] + 10)
         True
         """
-        chosen = names if names is None or isinstance(names, str) else tuple(names)
-        other = clone(self).set_params(tuning=Tuning(objective, chosen, max_steps))
+        other = clone(self).set_params(tuning=Tuning(objective, names, max_steps))
         held = training_rows(self.fitted_)
         return cast(Self, other._adopt(other._infer(self._summed if held is None else self.fitted_.learned, held)))
 

@@ -263,8 +263,13 @@ def from_pymc(
     [[0.959, 0.041]]
     """
     clf = PyMCClassifier(label=label, inference=inference, rule=rule, calibration=calibration)
-    own = None if draws is None else draws["posterior"].to_dataset().transpose("chain", "draw", ...)
-    return clf._learn(model, draws=own)
+    if draws is None:
+        return clf._learn(model, draws=None)
+    if "posterior" not in getattr(draws, "children", ()):
+        raise TypeError(
+            f"draws must be the tree that pm.sample returns, found a {type(draws).__name__} without a 'posterior'"
+        )
+    return clf._learn(model, draws=draws["posterior"].to_dataset().transpose("chain", "draw", ...))
 
 
 def model_with_rows(X: Any, y: Any) -> pm.Model:

@@ -15,7 +15,7 @@ from bayesppl.analysis.parameter_tables import PROB, coord, parameter_summary, t
 from bayesppl.data.arguments import whole
 from bayesppl.data.labels import codes_among
 from bayesppl.data.read_table import as_table
-from bayesppl.errors import UndefinedEstimateError
+from bayesppl.errors import NotConjugateError, UndefinedEstimateError
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.normalisation import log_probabilities
 from bayesppl.model.rules import REFERENCE, RULES, RuleName
@@ -163,7 +163,7 @@ def probabilities_by_rule(
         try:
             log_joint = fitted.fitted_.log_labels(table, rule)
             class_weights = fitted.posterior_.scorer(rule).class_weights
-        except UndefinedEstimateError as error:
+        except (UndefinedEstimateError, NotConjugateError) as error:
             undefined[rule] = str(error)
             continue
         impossible[rule] = int(np.isneginf(log_joint).all(-1).sum())

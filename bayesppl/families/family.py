@@ -19,6 +19,7 @@ from bayesppl.conjugate import Conjugate
 from bayesppl.conjugate.declared_priors import Declared
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
+from bayesppl.data.names import spelled
 from bayesppl.data.notebook import declaration_table
 from bayesppl.data.table import Table
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
@@ -178,3 +179,15 @@ class OfColumns(Family):
             table.require([self._row_column])
             columns = tuple(name for name in columns if name != self._row_column)
         return replace(self, columns=columns, classes=tuple(classes))
+
+
+def require_family(value: Any) -> Family:
+    """Return a family as it is, and refuse anything else.
+
+    Raises
+    ------
+    TypeError
+    """
+    if not isinstance(value, Family):
+        raise TypeError(f"family must be a family, such as bayesppl.Gaussian('diag'), found {spelled(value)}")
+    return value

@@ -36,7 +36,7 @@ from bayesppl.families.components import (
     component_labels,
 )
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
-from bayesppl.families.family import ConjugateFamily, Family
+from bayesppl.families.family import ConjugateFamily, Family, require_family
 from bayesppl.families.support import ANYTHING, Support
 from bayesppl.kernels.arrays import Array, Theta, draw_codes, logarithm
 
@@ -111,7 +111,7 @@ class Mixture(Family):
         return JointColumns(within, self.name, {**dims, COMPONENT_WEIGHT: (COMPONENT,)}, {COMPONENT: list(labels)})
 
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
-        if not isinstance(self.family, ConjugateFamily):
+        if not isinstance(require_family(self.family), ConjugateFamily):
             raise NotConjugateError(
                 f"Mixture takes a conjugate family, and the {self.family.name} family is none: its components "
                 "cannot be completed by draws in closed form. Use one such as bayesppl.Gaussian"

@@ -26,7 +26,7 @@ from bayesppl.data.table import MatrixTable, Table
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.bound import Measure, NumberColumns
 from bayesppl.families.composite import BlockRows, GivenBlocks
-from bayesppl.families.family import Family
+from bayesppl.families.family import Family, require_family
 from bayesppl.families.support import COUNTS, REAL_NUMBERS, Support, check_support, checked_numbers
 from bayesppl.families.transformed import Transformed
 from bayesppl.kernels.arrays import Array
@@ -83,7 +83,7 @@ class ZeroInflated(Transformed):
         )
 
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
-        if self.family.missing != "fitted":
+        if require_family(self.family).missing != "fitted":
             raise ValueError(
                 f"ZeroInflated takes a family that models its columns one by one, and the {self.family.name} "
                 "family does not; use a family of single columns, such as bayesppl.LogNormal('diag')"

@@ -70,9 +70,9 @@ def warn_of_impossible_rows(n_impossible: int, n_rows: int) -> None:
     """Warn if there were rows that are impossible under every class."""
     if n_impossible:
         warn(
-            f"{n_impossible} of {n_rows} rows have probability zero under every class (an estimate of exactly "
-            "zero, as rule='mle' gives for a value never seen in training) and were classified by class weights "
-            "alone. Use rule='predictive', which never assigns zero.",
+            f"{n_impossible} of {n_rows} rows have probability zero under every class, and were classified by "
+            "class weights alone. rule='mle' gives zero to a value never seen in training, rule='predictive' only "
+            "to what the model itself excludes.",
             ImpossibleRowWarning,
         )
 

@@ -103,7 +103,7 @@ class Sampled(Posterior):
             batches = self._batches(X, per_chain)
             average = log_mean_exp(batches, axis=0)
             averages.append((power, average))
-            change = change + power * np.exp(batches - np.where(np.isneginf(average), 0.0, average))
+            change = change + power * relative(batches, average)
         weights = self.predictive_weights()
         share = normalise(powered(averages, weights), weights, log=False)[0]
         return np.asarray(np.sqrt(variance_of_shares(share, change)))
@@ -132,6 +132,11 @@ class Sampled(Posterior):
             return self.model.log_joint(select_draws(self.samples, (chain, draws)))(X)
 
         return log_batch_means(log_joint, n_chains, n_draws, per_chain, (X.shape[0], n_classes))
+
+
+def relative(batches: Array, average: Array) -> Array:
+    """Divide densities by their average, zero where that is zero, all by their logarithms."""
+    return np.asarray(np.exp(batches - np.where(np.isneginf(average), 0.0, average)))
 
 
 def variance_of_shares(share: Array, change: Array) -> Array:

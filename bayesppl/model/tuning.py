@@ -30,6 +30,10 @@ class Tuning:
     names: str | Sequence[str] | None = None
     max_steps: int = 100
 
+    def __post_init__(self) -> None:
+        if isinstance(self.names, str):
+            object.__setattr__(self, "names", (self.names,))
+
 
 @dataclass(frozen=True, eq=False)
 class Search:

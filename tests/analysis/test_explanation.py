@@ -201,6 +201,7 @@ def test_impossible_values_outweigh_everything():
     ("options", "message"),
     [
         ({"against": "tulip"}, "against must be a class"),
+        ({"against": np.array(["setosa", "virginica"])}, "against must be a class"),
         ({"shares": "fair"}, "shares must be"),
         ({"draws": 1}, "draws must be at least 2"),
         ({"blocks": {"a": ["sepal length (cm)"], "b": ["sepal length (cm)"]}}, "again in 'b'"),

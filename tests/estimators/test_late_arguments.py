@@ -41,6 +41,8 @@ COUNTS = IRIS.astype(int)
         (lambda: bp.MixedNB({"all": (["a"], bp.Gaussian)}), r"to \(columns, family\), .*found \(\['a'\], <func"),
         (lambda: bp.GenerativeClassifier(3), "family must be a family.*found 3"),
         (lambda: bp.GenerativeClassifier(bp.Gaussian), "family must be a family.*found <function"),
+        (lambda: bp.GenerativeClassifier(bp.Mixture("poisson", 2)), "family must be a family.*found 'poisson'"),
+        (lambda: bp.GenerativeClassifier(bp.ZeroInflated("poisson")), "family must be a family.*found 'poisson'"),
     ],
 )
 def test_constructor_parameters_are_checked_by_fit(estimator: Callable[[], Any], message: str) -> None:

@@ -1,5 +1,7 @@
 """A model written in PyMC as an estimator: columns, classes, refusals."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -436,3 +438,48 @@ def test_fractions_of_what_is_whole_in_the_model_are_refused():
         clf.predict_proba({"x": [2], "n": [9.9]})
     with pytest.raises(ValueError, match=r"'n' needs a value for each row, as in \[9\], found 9"):
         clf.predict_proba({"x": [3, 4], "n": 9})
+
+
+def _uniform(X, y):
+    """The widths of uniform densities, which have no conjugate prior here."""
+    with pm.Model() as model:
+        label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=y)
+        pm.Uniform("x", 0.0, 1.0 + pm.Gamma("width", 2.0, 1.0, shape=2)[label], observed=np.asarray(X)[:, 0])
+    return model
+
+
+def _tree(**draws):
+    posterior = xr.Dataset({name: (("chain", "draw", f"{name}_dim_0"), values) for name, values in draws.items()})
+    return xr.DataTree.from_dict({"posterior": posterior})
+
+
+def test_rules_that_a_sampled_part_lacks_are_left_out_of_a_comparison():
+    rows, labels = np.tile([[0.2], [0.9]], (6, 1)), ["no", "yes"] * 6
+    clf = bp.PyMCClassifier(_uniform, inference=bp.NUTS(100, 100, 2, random_state=1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bp.ConvergenceWarning)
+        found = bp.compare(clf, rows, labels, rows, labels)
+    assert list(found.undefined) == ["mle", "map"]
+    assert found.scores["log_score"].notnull().values.tolist() == [False, False, True, True]
+
+
+def test_a_row_that_is_impossible_under_all_draws_has_no_monte_carlo_error():
+    width = np.random.default_rng(0).uniform(1.0, 2.0, (2, 50, 2))
+    clf = bp.from_pymc(_uniform([[0.2], [0.9], [0.5]], [0, 1, 1]), draws=_tree(width=width))
+    error = clf.predict_proba_mcse([[0.5], [9.0]])
+    assert (error[0] > 0).all()
+    assert (error[1] == 0).all()
+    with pytest.warns(bp.ImpossibleRowWarning, match="1 of 1 rows.*only to what the model itself excludes"):
+        np.testing.assert_allclose(clf.predict_proba([[9.0]]), [[0.4, 0.6]])
+
+
+def test_draws_that_are_not_finite_are_refused():
+    width = np.full((2, 50, 2), np.nan)
+    with pytest.raises(bp.errors.IncompleteDrawsError, match="the draws of 'width' are not all finite"):
+        bp.from_pymc(_uniform([[0.2], [0.9], [0.5]], [0, 1, 1]), draws=_tree(width=width))
+
+
+@pytest.mark.parametrize("draws", [{"width": [1.0, 2.0]}, xr.Dataset(), xr.DataTree()], ids=type)
+def test_draws_without_a_posterior_are_refused(draws):
+    with pytest.raises(TypeError, match="draws must be the tree"):
+        bp.from_pymc(_uniform([[0.2], [0.9], [0.5]], [0, 1, 1]), draws=draws)

@@ -70,3 +70,8 @@ def test_files_keep_it(tmp_path):
     clf = bp.GenerativeClassifier(bp.ZeroInflated(bp.Histogram(3))).fit(X, Y)
     clf.save(tmp_path / "fit.nc")
     np.testing.assert_array_equal(bp.load(tmp_path / "fit.nc").predict_proba(X), clf.predict_proba(X))
+
+
+def test_the_relevance_of_zeros_and_of_the_rest_have_names_of_their_own():
+    found = bp.GenerativeClassifier(bp.ZeroInflated(bp.Poisson())).fit(X, Y).feature_relevance()
+    assert found["feature"].values.tolist() == ["zero.x", "rest.x"]

@@ -73,9 +73,9 @@ def categories_and_numbers(
             raise ValueError(
                 "integers says which integers are categories, and so does categories=; drop one of the two"
             )
-        named = selected(categories, table)
+        named = tuple(dict.fromkeys(selected(categories, table)))
         table.require(named)
-        found = tuple(named), tuple(name for name in table.names if name not in named)
+        found = named, tuple(name for name in table.names if name not in named)
     for names, kind, other in zip(
         found, ("categories", "numbers"), ("Gaussian('tied')", "Categorical()"), strict=True
     ):

@@ -11,6 +11,7 @@ import pytensor.tensor as pt
 
 from bayesppl.data.labels import one_hot
 from bayesppl.data.table import Table
+from bayesppl.errors import IncompleteDrawsError
 from bayesppl.families import closed_forms
 from bayesppl.inference.nuts import NUTS, compile_density
 from bayesppl.inference.pymc.graphs import Interpreter, substitute
@@ -104,7 +105,9 @@ def draws_of(posterior: Mapping[str, Any], free: Sequence[Any]) -> tuple[Theta, 
                 "what pm.sample returns for this model"
             )
         if not np.isfinite(values).all():
-            raise ValueError(f"the draws of {variable.name!r} are not all finite: sample the model again")
+            raise IncompleteDrawsError(
+                f"the draws of {variable.name!r} are not all finite: sample the model again"
+            )
         samples[variable.name] = values
     diagnosis = diagnose(samples, {})
     return samples, DrawsReport(

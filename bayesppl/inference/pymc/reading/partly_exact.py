@@ -20,7 +20,7 @@ from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.drawn_factors import Factors
 from bayesppl.model.normalisation import normalise, powered
 from bayesppl.model.posterior import DrawsReport, Exact, Posterior
-from bayesppl.model.sampled import log_batch_means, variance_of_shares
+from bayesppl.model.sampled import log_batch_means, relative, variance_of_shares
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -117,7 +117,7 @@ class PartlyExact(Posterior):
         weights = self.predictive_weights()
         share = normalise(powered([(power, total)], weights), weights, log=False)[0]
         sampled = batches.keys() & self.sampled.keys()
-        changes = (power * np.exp(batches[block] - middle[block]) for block in sampled)
+        changes = (power * relative(batches[block], middle[block]) for block in sampled)
         return np.sqrt(sum((variance_of_shares(share, change) for change in changes), np.zeros(share.shape)))
 
     def factors(self, X: Any, codes: Array, weights: Array) -> Factors:
