@@ -116,13 +116,14 @@ def csv_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _check_dialect(dialect: Dialect) -> None:
-    for option, mark in {"--sep": dialect.sep, "--decimal": dialect.decimal}.items():
-        if len(mark) != 1:
-            raise ValueError(f"{option} {mark!r} must be a single character")
-    if dialect.sep == dialect.decimal:
-        raise ValueError(
-            f"--sep and --decimal are both {dialect.sep!r}; columns and decimals need marks of their own"
-        )
+    marks = {"--sep": dialect.sep, "--decimal": dialect.decimal, "--thousands": dialect.thousands}
+    for option, mark in marks.items():
+        if mark is not None and (len(mark) != 1 or mark.isalnum() or mark == '"'):
+            raise ValueError(
+                f"{option} {mark!r} must be a single character, and no letter, digit or quotation mark"
+            )
+    if dialect.thousands == dialect.decimal:
+        raise ValueError(f"--thousands and --decimal are both {dialect.decimal!r}; each needs a mark of its own")
     try:
         codecs.lookup(dialect.encoding)
     except LookupError:

@@ -13,7 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from bayesppl.cli.files import STANDARD_INPUT, TEXT, Dialect, format_of
-from bayesppl.cli.text_columns import TRUTHS, SurveyedColumn, TextColumns, among, literally, number_in, quoted
+from bayesppl.cli.text_columns import (
+    TRUTHS,
+    SurveyedColumn,
+    TextColumns,
+    among,
+    literally,
+    number_in,
+    quoted,
+    without,
+)
 
 # Threads, each of which holds rows of its own, and rows in multiples of which DuckDB passes them on.
 _THREADS, _CHUNK = 2, 2048
@@ -27,6 +36,9 @@ _KINDS = {
     "truth": "BOOLEAN",
     "text": r"VARCHAR|ENUM.*|UUID",
 }
+
+# Those whose cells may be marked as missing.
+_MARKED = ("unsigned", "whole", "long", "number", "text")
 
 # What they are cast to, which DuckDB hands over otherwise as objects.
 _CASTS = {"text": "::varchar", "whole": "::bigint"}
@@ -96,7 +108,8 @@ class DataFile:
                 self._rows = text.rows
                 self.n_rows, self.columns = text.survey(self._connection, target, levels)
             else:
-                self.n_rows, self.columns = self._survey_types(suffix)
+                _require_typed(path, dialect)
+                self.n_rows, self.columns = self._survey_types(suffix, known or {})
         if not self.n_rows:
             raise ValueError(f"{str(path)!r} has {'a header line' if self.is_text else 'columns'} but no rows")
 
@@ -176,7 +189,9 @@ class DataFile:
             found: tuple[int, Any] | None = self._connection.execute(query).fetchone()
         return found
 
-    def _survey_types(self, suffix: str) -> tuple[int, dict[str, SurveyedColumn]]:
+    def _survey_types(
+        self, suffix: str, known: Mapping[str, Collection[str]]
+    ) -> tuple[int, dict[str, SurveyedColumn]]:
         """Count the rows of a Parquet or Feather file, and the cells of its columns."""
         execute, source = self._connection.execute, literally(self.path)
         if suffix == ".feather":
@@ -221,6 +236,11 @@ class DataFile:
             else "other"
             for name, found, *_ in described
         ]
+        written = dict(cells)
+        for (name, cell), kind in zip(written.items(), kinds, strict=True):
+            marks = set(self.dialect.na_values).difference(known.get(name, ()))
+            if marks and kind in _MARKED:
+                cells[name] = without(cell, marks, marks)
         counts = ["count(*)", *(f"count({cell})" for cell in cells.values())]
         [(n_rows, *found)] = execute(f"select {', '.join(counts)} from {self._rows}").fetchall()
         for i, (cell, kind) in enumerate(zip(cells.values(), kinds, strict=True)):
@@ -234,7 +254,7 @@ class DataFile:
                 0,
                 cell,
                 f"to_seconds({cell} - {cell})" if name in durations else f"{cell}{_CASTS.get(kind, '')}",
-                cell,
+                written[name],
             )
             for (name, cell), kind, n_present in zip(cells.items(), kinds, found, strict=True)
             if name not in index
@@ -306,6 +326,16 @@ class DataFile:
             )
         reason = re.sub(r"(?s)^.*?Original Line:.*?\n|\n\s*\n.*", "", message)
         return f"{name} is not a CSV file with a header line: {reason} ({line})"
+
+
+def _require_typed(path: Path, dialect: Dialect) -> None:
+    """Refuse options of text files for a file whose columns have types."""
+    for option in ("sep", "decimal", "encoding", "thousands"):
+        if getattr(dialect, option) != getattr(Dialect(), option):
+            raise ValueError(
+                f"--{option} is for text files, and {str(path)!r} is none; leave it out, and store the numbers "
+                "that are text there as numbers"
+            )
 
 
 def _durations(schema: bytes) -> set[str]:

@@ -180,10 +180,15 @@ class TextColumns:
         marks = {*_GAPS, *given}.difference(level.strip() for level in levels)
         if "" in levels:
             cell = f"coalesce({cell}, '')"
-        numbers = ", ".join(f"{quoted(mark)}::double" for mark in given if is_number(mark))
-        # where -9 is missing, -9.0 is too
-        alike = f" or try_cast({cell} as double) in ({numbers})" if numbers else ""
-        return f"if({among(f'trim({cell})', sorted(marks))}{alike}, null, {cell})"
+        return without(cell, marks, given)
+
+
+def without(cell: str, marks: Iterable[str], given: Iterable[str]) -> str:
+    """Write a cell in SQL, NULL where it is one of the marks, or equals one of the numbers that are given."""
+    numbers = ", ".join(f"{quoted(mark)}::double" for mark in given if is_number(mark))
+    # where -9 is missing, -9.0 is too
+    alike = f" or try_cast({cell} as double) in ({numbers})" if numbers else ""
+    return f"if({among(f'trim({cell}::varchar)', sorted(marks))}{alike}, null, {cell})"
 
 
 def plain_text(cell: str, dialect: Dialect) -> str:

@@ -6,9 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
+
+import bayesppl as bp
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +107,10 @@ def test_what_cannot_be_read_is_refused_with_the_remedy(
     ("options", "message"),
     [
         (("--sep", ",,"), "--sep ',,' must be a single character"),
-        (("--decimal", ","), "--sep and --decimal are both ','"),
+        (("--sep", '"'), "--sep '\"' must be a single character, and no letter, digit or quotation mark"),
+        (("--decimal", "e"), "--decimal 'e' must be a single character, and no letter"),
+        (("--thousands", "1"), "--thousands '1' must be a single character, and no letter, digit"),
+        (("--thousands", "."), "--thousands and --decimal are both '.'"),
         (("--encoding", "latin-99"), "there is no --encoding 'latin-99'"),
     ],
 )
@@ -114,6 +120,42 @@ def test_impossible_dialects_are_refused(run: Any, tmp_path: Path, options: tupl
     status, _, err = run("compare", path, "--target", "kind", *options)
     assert status == 2
     assert message in err
+
+
+def test_quoted_numbers_may_hold_the_separator(run: Any, tmp_path: Path) -> None:
+    path, model = tmp_path / "lengths.csv", tmp_path / "m.npz"
+    path.write_text('kind,length\na,"1,5"\na,"2,5"\nb,"7,5"\nb,"9,25"\n')
+    options = ("--target", "kind", "--model", "gaussian-nb", "--save", model)
+    status, _, err = run("fit", path, *options)
+    assert (status, "if commas mark decimals, pass --decimal ," in err) == (2, True)
+    assert run("fit", path, *options, "--decimal", ",")[0] == 0
+    expected = bp.GaussianNB().fit(pd.DataFrame({"length": [1.5, 2.5, 7.5, 9.25]}), list("aabb"))
+    assert bp.load(model).posterior_.mean()["mean"].tolist() == expected.posterior_.mean()["mean"].tolist()
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "feather"])
+def test_marks_of_missing_cells_hold_in_files_of_types(run: Any, tmp_path: Path, suffix: str) -> None:
+    rows = pd.DataFrame(
+        {
+            "kind": list("aabb") * 3,
+            "level": ["u", "?", "v"] * 4,
+            "category": pd.Categorical(["p", "q", " ? ", "q"] * 3),
+            "count": [1, 2, -9, 4, 5, 6] * 2,
+            "size": [0.5, -9.0, 1.5, 2.5] * 3,
+        }
+    )
+    path, model, gaps = tmp_path / f"rows.{suffix}", tmp_path / "m.npz", ("--na-values", "?", "--na-values", "-9")
+    getattr(rows, f"to_{suffix}")(path)
+    options = ("--target", "kind", "--model", "mixed-nb", "--integers", "gaussian", "--save", model)
+    assert run("fit", path, *options, *gaps)[0] == 0
+    absent = rows.replace({"level": "?", "count": -9, "size": -9.0}, np.nan).astype({"category": str})
+    absent["category"] = absent["category"].replace(" ? ", None)
+    expected = bp.MixedNB(integers="gaussian").fit(absent.drop(columns="kind"), rows["kind"])
+    new = absent.drop(columns="kind")
+    np.testing.assert_allclose(bp.load(model).predict_proba(new), expected.predict_proba(new), rtol=1e-12)
+    for option, mark in (("--decimal", ","), ("--thousands", ","), ("--sep", ";"), ("--encoding", "latin-1")):
+        status, _, err = run("fit", path, *options, option, mark)
+        assert (status, f"{option} is for text files, and" in err) == (2, True)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "feather", "folder"])
