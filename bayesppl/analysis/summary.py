@@ -16,6 +16,7 @@ from bayesppl.analysis.evidence import log_evidence
 from bayesppl.analysis.parameter_tables import PROB, parameter_summary
 from bayesppl.data.names import listed, one_line, short_names
 from bayesppl.errors import ImproperError, NotConjugateError
+from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.posterior import Posterior
 from bayesppl.model.rules import ESTIMATES
@@ -116,7 +117,7 @@ def summary(fitted: Fitted, prob: float = PROB, random_state: int | None = 0) ->
     probability[a, x0]    1    1  0.75  0.406 to 0.984
     probability[b, x0]    0    0  0.25  0.017 to 0.625
     """
-    counts = fitted.learned.class_count
+    counts, known = fitted.learned.class_count, fitted.learned.statistics.parts[CLASS_WEIGHTS]
     names = list(fitted.columns.names)
     labels = [
         f"{label!r} ({n:g})" if counts.any() else repr(label)
@@ -125,7 +126,7 @@ def summary(fitted: Fitted, prob: float = PROB, random_state: int | None = 0) ->
     more = f", … ({len(labels)} in all)" if len(labels) > 8 else ""
     record = {} if fitted.inferred is None else fitted.posterior.record
     facts = {
-        "fit": ", ".join(_rows(float(counts.sum()), names, record)),
+        "fit": ", ".join(_rows(float(known.counts.sum()), names, record)),
         "classes": ", ".join(labels[:8]) + more,
     }
     if fitted.search is not None:

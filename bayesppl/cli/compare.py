@@ -158,11 +158,11 @@ def compare(
         from bayesppl.cli import compare_rules, compare_stack, file_rows, frame_columns, report
         from bayesppl.inference import NUTS
 
-        sampled = NUTS(draws=draws // CHAINS, chains=CHAINS, random_state=seed)
+        sampled = NUTS(draws=draws // CHAINS, chains=CHAINS)
         how = sampled if inference == "nuts" else inference
         levels = chosen.categorical
         classifier = make(
-            model, integers, prior, inference=how, tune=tune, calibration=calibrate, categorical=levels
+            model, integers, prior, inference=how, tune=tune, calibration=calibrate, categorical=levels, seed=seed
         )
         if target is None:
             given, levels = file_rows.embedded(data), chosen.categorical

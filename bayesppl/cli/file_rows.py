@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -51,6 +51,8 @@ class Source:
     missing : {"skip", "refuse"}
     all_levels : bool
         Whether every column holds levels, numbers too.
+    known : mapping of str to collection, optional
+        As for :class:`bayesppl.cli.reader.DataFile`.
 
     Raises
     ------
@@ -67,8 +69,9 @@ class Source:
         unlabelled: str = "refuse",
         missing: str = "skip",
         all_levels: bool = False,
+        known: Mapping[str, Collection[str]] | None = None,
     ) -> None:
-        self.file = DataFile(path, dialect, target, None if all_levels else chosen.categorical)
+        self.file = DataFile(path, dialect, target, None if all_levels else chosen.categorical, known)
         names = list(self.file.columns)
         if target not in names:
             raise ValueError(

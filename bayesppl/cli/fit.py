@@ -20,6 +20,7 @@ from bayesppl.cli.options import (
     MISSING_OPTION,
     MOST_ROWS_OPTION,
     PRIOR_OPTION,
+    SEED_OPTION,
     TUNE_OPTION,
     Chosen,
     Grouped,
@@ -60,6 +61,7 @@ MODEL_ARGUMENT = click.argument(
 @MOST_ROWS_OPTION
 @click.option("--rule", type=click.Choice(RULES), default="predictive", show_default=True, help="Prediction rule.")
 @INFERENCE_OPTION
+@SEED_OPTION
 @click.option(
     "--save",
     "path",
@@ -83,6 +85,7 @@ def fit(
     most_rows: int,
     rule: str,
     inference: str,
+    seed: int,
     path: Path,
 ) -> None:
     """Fit a classifier to DATA and save it.
@@ -109,6 +112,7 @@ def fit(
         inference=inference,
         calibration=calibrate,
         categorical=chosen.categorical,
+        seed=seed,
     )
     if unlabelled == "learn":
         if model == AUTO or inference not in COMPLETING:
@@ -201,6 +205,7 @@ def verify(model: Path, data: Path, target: str, dialect: Dialect) -> None:
     """
     from bayesppl.analysis.certificate import DIFFERS
     from bayesppl.cli.file_rows import Source
+    from bayesppl.cli.reader import known_texts
     from bayesppl.cli.report import to_json
     from bayesppl.estimators.learner import Learner
     from bayesppl.estimators.loading import load
@@ -208,10 +213,11 @@ def verify(model: Path, data: Path, target: str, dialect: Dialect) -> None:
     classifier: Any = load(model)
     if not isinstance(classifier, Learner):
         raise ValueError(f"{str(model)!r} holds {type(classifier).__name__}, which forgets no rows")
-    levels = classifier.levels_of_columns()
-    texts = tuple(str(name) for name, found in levels.items() if isinstance(found[0], str))
-    features = tuple(map(str, classifier.fitted_.columns.names))
-    source = Source(data, target, dialect, Chosen(keep=features, categorical=texts))
+    known, features = known_texts(classifier), tuple(map(str, classifier.fitted_.columns.names))
+    chosen, classes = Chosen(keep=features, categorical=tuple(known)), classifier.classes_.tolist()
+    if all(isinstance(label, str) for label in classes):
+        known = {**known, target: classes}
+    source = Source(data, target, dialect, chosen, known=known)
     absent = [name for name in features if name not in source.file.columns]
     if absent:
         raise ValueError(f"the model needs column {absent[0]!r}, which is not among those of {str(data)!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -92,9 +93,11 @@ def make(
     inference: Any = "closed_form",
     calibration: str | None = None,
     categorical: Sequence[str] = (),
+    seed: int = 0,
 ) -> Any:
     """Make the classifier of a model's name."""
     import bayesppl as bp
+    from bayesppl.inference import choose
 
     if categorical and model in MODELS_OF_NUMBERS:
         raise ValueError(
@@ -116,7 +119,9 @@ def make(
                 f"{given[0]} is for one declared model, and --model auto combines several; name a --model"
             )
         return bp.AutoClassifier()
-    arguments: dict[str, Any] = {"rule": rule, "inference": inference, "calibration": calibration}
+    how: Any = choose(inference)
+    how = replace(how, random_state=seed) if hasattr(how, "random_state") else inference
+    arguments: dict[str, Any] = {"rule": rule, "inference": how, "calibration": calibration}
     if prior is not None:
         arguments |= _prior(model, prior)
     if model in ("mixed-nb", "location"):

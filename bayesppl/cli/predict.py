@@ -86,17 +86,16 @@ def predict(
             raise ValueError(f"{str(out)!r}: predictions are written as .csv or .parquet")
     import pandas as pd
 
-    from bayesppl.cli.reader import DataFile
+    from bayesppl.cli.reader import DataFile, known_texts
     from bayesppl.errors import rows_before
     from bayesppl.estimators.loading import load
     from bayesppl.files import replacing
 
     classifier = load(model)
     known = classifier.levels_of_columns().items()
-    texts = {name: levels for name, levels in known if all(isinstance(level, str) for level in levels)}
     texts_in_part = {name for name, levels in known if any(isinstance(level, str) for level in levels)}
     fitted = list(getattr(classifier, "feature_names_in_", positions_of(classifier.n_features_in_)))
-    file = DataFile(data, dialect, known=texts, features=fitted)
+    file = DataFile(data, dialect, known=known_texts(classifier), features=fitted)
     ignored = (*drop, *(name for name in _dropped_in_fit(model) if name in file.columns and name not in keep))
     read = classifier.columns_read()
     names = _features(list(file.columns), keep, ignored, data, fitted, read)

@@ -328,6 +328,12 @@ class DataFile:
         return f"{name} is not a CSV file with a header line: {reason} ({line})"
 
 
+def known_texts(classifier: Any) -> dict[str, Collection[str]]:
+    """Find the columns that a classifier has as text, with their levels."""
+    levels = classifier.levels_of_columns().items()
+    return {str(name): found for name, found in levels if all(isinstance(level, str) for level in found)}
+
+
 def _require_typed(path: Path, dialect: Dialect) -> None:
     """Refuse options of text files for a file whose columns have types."""
     for option in ("sep", "decimal", "encoding", "thousands"):

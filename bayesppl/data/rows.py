@@ -196,9 +196,12 @@ class Rows:
 
     def snapshot(self) -> Rows:
         """Keep the rows for later use: small tables are copied, large ones are not."""
-        is_copy = len(self) * self.table.extent.cells_per_row <= _MOST_COPIED
+        is_copy = len(self.whole[0]) * self.table.extent.cells_per_row <= _MOST_COPIED
         weights = None if self.given_weights is None else self.given_weights.copy()
-        return replace(self, table=self.table.snapshot(copied=is_copy), given_weights=weights, is_copy=is_copy)
+        partly, table = self.partly, self.table.snapshot(copied=is_copy)
+        if partly is not None:
+            partly = replace(partly, whole=partly.whole.snapshot(copied=is_copy))
+        return replace(self, table=table, given_weights=weights, is_copy=is_copy, partly=partly)
 
     def counted(self) -> Rows:
         """Return the rows that count: one of weight zero is no row, and brings no levels either."""

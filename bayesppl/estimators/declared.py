@@ -41,9 +41,10 @@ if TYPE_CHECKING:
     import xarray as xr
 
 COMPLETED_AGAIN = (
-    "rows whose label is missing or may be wrong, or that lack cells, are completed again and again, and rows "
-    "that come in batches, or are merged, forgotten or discounted, are not held. Fit all rows at once, or the "
-    "complete ones alone: set_params(unlabelled='drop', label_noise=None), and leave out rows that lack cells"
+    "rows whose label is missing or may be wrong, that lack cells, or whose component or weight no row shows (as "
+    "in mixtures and MultivariateT), are completed again and again, and rows that come in batches, or are merged, "
+    "forgotten or discounted, are not held. Fit all rows at once; or, of the first two kinds, the complete ones "
+    "alone: set_params(unlabelled='drop', label_noise=None), without rows that lack cells"
 )
 
 

@@ -144,8 +144,8 @@ class Learner(DeclaredClassifier, ABC):
         """Learn from a further batch of rows.
 
         Batches in any order and of any size lead to the same posterior as one ``fit`` on all rows. With
-        ``inference="nuts"`` every call samples the posterior of all rows seen so far. Levels of categories are
-        learned from the first batch; declare them where later batches may hold others.
+        ``inference="nuts"`` every call samples the posterior of all rows seen so far. Levels of categories, and
+        which of them share a table, are learned from the first batch; declare them where later batches may differ.
 
         Parameters
         ----------

@@ -107,7 +107,8 @@ def fingerprint(fitted: Fitted) -> Mapping[str, Any]:
     -------
     dict
         ``data_rows``, ``data_columns``: their numbers. ``data_dtypes``: of the encoded columns. ``data_hash``:
-        SHA-256 of the names of columns, levels and classes, and of all cells, labels and weights, row after row.
+        SHA-256 of the names of columns, levels and classes, and of all cells, labels and weights, row after row,
+        and of what is known of the classes of rows whose label is missing or in doubt.
         Numbers count by their value: the container, the layout in memory and the type of a number do not matter.
         The order of the rows does. Sparse rows are hashed by the cells they store, and differ from dense ones.
     """
@@ -130,16 +131,22 @@ def described(model: GenerativeModel, rows: Rows) -> dict[str, Any]:
     digest = hashlib.sha256()
     names = {dim: [str(label) for label in labels] for dim, labels in model.coords.items()}
     digest.update(f"{names}{list(map(str, model.family.bound.measures))}".encode())
-    dtypes = []
-    for place, part in leaves(model.family.bound.encode(rows.table)):
+    dtypes, (table, weights), partly = [], rows.whole, rows.partly
+    for place, part in leaves(model.family.bound.encode(table)):
         digest.update(f"{place} {part.shape}".encode())
         dtypes.append(part.dtype.name)
         for piece in _stored_cells(part) if issparse(part) else _blocks(part):
             digest.update(piece.data)
     digest.update(_number(rows.codes).data)
-    digest.update(_number(rows.weights).data)
+    digest.update(_number(weights).data)
+    if partly is not None:
+        votes = partly.votes
+        given = () if votes is None else (votes.rows, votes.annotators, votes.labels)
+        digest.update(f"{partly.is_informative}{() if votes is None else votes.names}".encode())
+        for values in (partly.places, partly.log_prior, *given):
+            digest.update(b"" if values is None else _number(values).data)
     return {
-        "data_rows": len(rows.codes),
+        "data_rows": len(table),
         "data_columns": len(model.family.bound.measures),
         "data_dtypes": " | ".join(dtypes),
         "data_hash": digest.hexdigest(),

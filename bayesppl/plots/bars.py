@@ -95,7 +95,7 @@ def plot_relevance(
     Parameters
     ----------
     relevance : xarray.Dataset or BayesClassifier
-        What :func:`bayesppl.feature_relevance` returns, or all that it is called with.
+        What ``clf.feature_relevance()`` returns, or all that it is called with.
     most : int
         Number of features shown: those farthest from zero.
     ax : matplotlib.axes.Axes, optional

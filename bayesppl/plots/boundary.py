@@ -11,6 +11,7 @@ from bayesppl.data.labels import codes_among
 from bayesppl.data.table import MatrixTable
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import RuleName
+from bayesppl.plots.densities import grid_along
 from bayesppl.plots.style import Style, axes_or_new, colour, legend_beside, marker, name_axes
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def plot_decision_boundary(
     draws : int
         Number of posterior draws of the parameters; each has a thin boundary of its own. 0 draws none.
     resolution : int
-        Number of grid points along each axis.
+        Number of grid points along each axis, or the most of them along an axis of counts.
     random_state : int, optional
     ax : matplotlib.axes.Axes, optional
 
@@ -74,15 +75,13 @@ def plot_decision_boundary(
         raise ValueError(f"a decision boundary is drawn for two features; the classifier has {len(table.names)}")
     points = np.asarray(table.numeric(), dtype=float)
     ax = axes_or_new(ax)
-    low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
-    margin = 0.08 * np.where(high > low, high - low, 1.0)
-    across, up = np.linspace(low - margin, high + margin, resolution).T
+    across, up = (grid_along(clf, points, column, 0.08, resolution) for column in (0, 1))
     grid = MatrixTable(table.names, np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2))
     probabilities = clf.probabilities(grid, rule)
     ink = np.array([to_rgb(colour(k)) for k in range(probabilities.shape[1])])
     shade = 1 - 0.45 * (1 - probabilities @ ink)  # pale, in proportion to the probabilities
-    extent = (across[0], across[-1], up[0], up[-1])
-    ax.imshow(shade.reshape(resolution, resolution, 3), origin="lower", extent=extent, aspect="auto", zorder=0)
+    extent = (*_ends(across), *_ends(up))
+    ax.imshow(shade.reshape(len(up), len(across), 3), origin="lower", extent=extent, aspect="auto", zorder=0)
     if draws:
         blocks = list(probability_draws(clf.fitted_, grid, max(draws, 2), random_state, np.asarray))
         for drawn in np.concatenate(blocks, axis=1)[:draws]:
@@ -101,10 +100,16 @@ def plot_decision_boundary(
     return ax
 
 
+def _ends(points: Array) -> tuple[float, float]:
+    """Return the ends of an axis, half a step beyond its points."""
+    half = (points[1] - points[0]) / 2 if len(points) > 1 else 0.5
+    return points[0] - half, points[-1] + half
+
+
 def _boundary(ax: Axes, across: Array, up: Array, probabilities: Array, *, color: str, **style: Any) -> None:
     """Draw where a class is as probable as the best of the others, for every class but the last."""
     n_classes = probabilities.shape[1]
     for k in range(n_classes if n_classes > 2 else 1):
         margin = probabilities[:, k] - np.delete(probabilities, k, axis=1).max(1)
-        if margin.min() < 0 < margin.max():
+        if margin.min() < 0 < margin.max() and min(len(across), len(up)) > 1:
             ax.contour(across, up, margin.reshape(len(up), len(across)), levels=[0.0], colors=[color], **style)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from bayesppl.analysis.parameter_tables import PROB, tails
 from bayesppl.data.labels import codes_among
 from bayesppl.data.levels import factorize
 from bayesppl.data.table import MatrixTable, Table
+from bayesppl.families import Family
+from bayesppl.families.bound import GIVEN_TOTAL
 from bayesppl.kernels.arrays import Array, join_chains, logarithm
 from bayesppl.plots.style import (
     Style,
@@ -80,7 +82,7 @@ def plot_class_densities(
     Raises
     ------
     ValueError
-        If the classifier has more than one feature.
+        If the classifier has more than one feature, or the feature a probability of zero beside its density.
 
     Examples
     --------
@@ -99,13 +101,17 @@ def plot_class_densities(
     bounds = tails(prob)
     posterior = clf.posterior_
     family = posterior.model.family
-    is_mass = family.bound.measures[table.names[0]] == "mass"
+    measure = family.bound.measures[table.names[0]]
+    is_mass = measure == "mass"
+    _require_densities(family, table.names)
+    if not is_mass and measure != "density":
+        raise ValueError(
+            f"column {table.names[0]!r} has a probability of zero beside its density; plot_columns draws both"
+        )
     values = np.asarray(table.numeric(), dtype=float)[:, 0]
     codes = codes_among(y, clf.classes_)
-    seen = values[~np.isnan(values)]
-    low, high = (seen.min(), seen.max()) if len(seen) else (0.0, 1.0)
-    margin = 0.15 * (high - low) if high > low else 1.0
-    grid = np.arange(low, high + 1) if is_mass else np.linspace(low - margin, high + margin, resolution)
+    # of counts all are drawn, as bins are laid about each
+    grid = grid_along(clf, values[:, None], 0, 0.15, 1 << 53 if is_mass else resolution)
     rows = MatrixTable(table.names, grid[:, None])
     theta = join_chains(posterior.draws(1, draws, np.random.default_rng(random_state)))
     drawn = np.exp(family.log_likelihood(theta)(family.bound.encode(rows)))
@@ -144,6 +150,44 @@ def plot_class_densities(
     return tidy(ax)
 
 
+def _require_densities(family: Family, names: Sequence[Hashable]) -> None:
+    """Refuse columns that have no density by themselves."""
+    for name in names:
+        if family.bound.measures[name] in GIVEN_TOTAL:
+            raise ValueError(
+                f"column {name!r} has a probability given the total of its row only, and none by itself; "
+                "plot_relevance and plot_explanation draw such columns"
+            )
+
+
+def grid_along(clf: BayesClassifier, cells: Array, column: int, margin: float, resolution: int) -> Array:
+    """Lay points along the axis of a column: beyond its cells, unless the family models no such numbers.
+
+    Parameters
+    ----------
+    cells : (n_rows, n_columns)
+    column : int
+    margin : float
+        How far beyond the cells, in parts of their range.
+    resolution : int
+        Number of points, or the most of them if the column holds counts.
+    """
+    bound, names = clf.fitted_.model.family.bound, clf.fitted_.columns.names
+    seen = cells[~np.isnan(cells).any(1)]
+    low, high = (seen[:, column].min(), seen[:, column].max()) if len(seen) else (0.0, 1.0)
+    if bound.measures[names[column]] in ("mass", *GIVEN_TOTAL):
+        counts = np.arange(low, high + 1)
+        return counts[:: -(-len(counts) // resolution)]
+    beyond = margin * (high - low) if high > low else 1.0
+    first = seen[:1].copy()
+    first[:, column] = low - beyond
+    try:
+        bound.encode(MatrixTable(names, first))
+    except ValueError:
+        return np.linspace(low, high + beyond, resolution)
+    return np.linspace(low - beyond, high + beyond, resolution)
+
+
 def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None = None) -> Figure:
     """Draw data and fitted density of every column, one panel each.
 
@@ -179,6 +223,7 @@ def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None 
     codes = codes_among(y, clf.classes_)
     measures = clf.fitted_.model.family.bound.measures
     names = [name for name in table.names if name in measures]
+    _require_densities(clf.fitted_.model.family, names)
     n_rows = -(-len(names) // _PANELS_PER_ROW)
     n_lines = -(-len(clf.classes_) // _LABELS_PER_LINE)
     size = (3.6 * _PANELS_PER_ROW, 2.7 * n_rows + 0.25 * n_lines)

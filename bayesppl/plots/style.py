@@ -93,7 +93,7 @@ def colour(k: int) -> str:
 
 def marker(k: int) -> str:
     """Return the marker of a class, so that colour is not the only difference."""
-    return _MARKERS[k % len(_MARKERS)]
+    return _MARKERS[(k + k // len(_COLOURS)) % len(_MARKERS)]
 
 
 def line_style(k: int) -> str:

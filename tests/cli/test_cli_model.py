@@ -285,3 +285,33 @@ def test_models_of_mixed_columns_and_of_words_in_bursts(run: Any, tmp_path: Path
         assert status == 0, err
         rows = {"mixed": mixed, "words": words}[data].iloc[:, :3]
         np.testing.assert_allclose(bp.load(path).predict_proba(rows), expected.predict_proba(rows), rtol=1e-12)
+
+
+@pytest.mark.parametrize("levels", [["m", "NA"], ["None", "null"], ["1", "2"], ["True", "False"], ["", "a"]])
+def test_rows_are_verified_in_a_text_file_as_in_any_other(run: Any, tmp_path: Path, levels: list[str]) -> None:
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"c": rng.choice(levels, 40), "u": rng.normal(size=40)})
+    y = rng.choice(["True", "False"], 40)
+    bp.MixedNB().fit(X, y).forget(X[:4], y[:4]).save(tmp_path / "m.npz")
+    left = X[4:].assign(label=y[4:])
+    left.to_csv(tmp_path / "left.csv", index=False)
+    left.to_parquet(tmp_path / "left.parquet")
+    for suffix in ("csv", "parquet"):
+        status, _, err = run("verify", tmp_path / "m.npz", tmp_path / f"left.{suffix}", "--target", "label")
+        assert (status, err.strip()) == (0, "verified")
+    left.assign(c=levels[0]).to_csv(tmp_path / "left.csv", index=False)
+    assert run("verify", tmp_path / "m.npz", tmp_path / "left.csv", "--target", "label")[0] == 1
+
+
+def test_a_fit_by_draws_is_repeated_by_its_seed(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"u": rng.normal(size=60), "v": rng.normal(size=60)}).assign(kind=list("ab") * 30)
+    rows.loc[:5, "u"] = np.nan
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    options = ("--target", "kind", "--model", "lda", "--inference", "gibbs")
+    means = []
+    for seed in ("1", "1", "2"):
+        saved = tmp_path / f"m{len(means)}.npz"
+        assert run("fit", tmp_path / "rows.csv", *options, "--seed", seed, "--save", saved)[0] == 0
+        means.append(bp.load(saved).posterior_.mean()["mean"].tolist())
+    assert means[0] == means[1] != means[2]

@@ -105,6 +105,34 @@ class TestFingerprint:
         expected = hashlib.sha256(names.encode() + b"".join(part.tobytes() for part in numbers))
         assert data_hash(bp.GaussianNB(), rows, labels) == expected.hexdigest()
 
+    @pytest.mark.parametrize(
+        ("declare", "cell", "label"),
+        [
+            (lambda: bp.LinearDiscriminantAnalysis(inference="em"), np.nan, "setosa"),
+            (lambda: bp.GaussianNB(inference="em", unlabelled="learn"), 3.0, None),
+            (lambda: bp.GaussianNB(inference="em", label_noise=bp.LabelNoise()), 3.0, "setosa"),
+            (lambda: bp.GenerativeClassifier(bp.Mixture(bp.Gaussian(), 2), inference="em"), 3.0, "setosa"),
+        ],
+        ids=["gap", "no label", "labels in doubt", "mixture"],
+    )
+    def test_is_of_rows_partly_known_too(self, declare, cell, label):
+        rows, labels = X[::5].copy(), np.array(["setosa", "versicolor", "virginica"], dtype=object)[Y[::5]]
+        rows[3, 0], labels[3] = cell, label
+        other, relabelled = rows.copy(), labels.copy()
+        other[3, 1] += 1.0
+        relabelled[[0, -1]] = relabelled[[-1, 0]]
+        clf = declare().fit(rows, labels)
+        found = [data_hash(declare(), *given) for given in ((rows, labels), (other, labels), (rows, relabelled))]
+        assert len(set(found)) == 3
+        rows[3, 1] += 1.0  # of which the fit holds a copy
+        assert clf.provenance()["data_hash"] == found[0]
+        assert clf.provenance()["data_rows"] == len(rows)
+
+    def test_is_of_the_labels_of_annotators(self):
+        labels = np.random.default_rng(0).integers(0, 2, (30, 3))
+        fits = [bp.dawid_skene(given, inference="em") for given in (labels, 1 - labels, labels[::-1])]
+        assert len({clf.provenance()["data_hash"] for clf in fits}) == 3
+
     def test_says_what_it_is_of(self):
         found = bp.MixedNB().fit(MIXED, Y).provenance()
         assert found["data_rows"] == 150

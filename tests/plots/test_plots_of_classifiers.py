@@ -305,6 +305,7 @@ def test_long_names_leave_room_for_the_picture(iris, size):
 
 def test_no_two_classes_look_alike():
     assert len({colour(k) for k in range(10)}) == len({marker(k) for k in range(10)}) == 10
+    assert len({(colour(k), marker(k)) for k in range(40)}) == 40
 
 
 def test_shortened_names_stay_apart():
@@ -397,3 +398,50 @@ def test_densities_are_drawn_where_no_row_has_a_value():
     clf = bp.GaussianNB().fit([[0.0], [1.0], [4.0], [5.0]], list("aabb"))
     ax = plots.plot_class_densities(clf, [[np.nan]], ["b"], draws=20)
     assert len(ax.lines) == 2
+
+
+@pytest.mark.parametrize(
+    "family",
+    [bp.LogNormal(), bp.LogNormal("full"), bp.GammaRate(2.0), bp.Exponential(), bp.ZeroInflated(bp.LogNormal())],
+    ids=str,
+)
+def test_axes_of_positive_numbers_begin_where_the_cells_do(family):
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b"], 30)
+    X = rng.lognormal(0.8 * (y == "b")[:, None], 1.0, (60, 2))
+    ax = plots.plot_decision_boundary(bp.GenerativeClassifier(family).fit(X, y), X, y, resolution=40, draws=3)
+    assert 0 > ax.get_xlim()[0] - X[:, 0].min() > -0.02 * np.ptp(X[:, 0])
+    assert ax.get_xlim()[1] > X[:, 0].max()
+    one = X[:, :1]
+    clf = bp.GenerativeClassifier(family).fit(one, y)
+    if isinstance(family, bp.ZeroInflated):
+        with pytest.raises(ValueError, match="a probability of zero beside its density; plot_columns draws both"):
+            plots.plot_class_densities(clf, one, y)
+        return
+    drawn = plots.plot_class_densities(clf, one, y, draws=20).lines[0].get_xdata()
+    assert drawn[0] == one.min()
+    assert drawn[-1] > one.max()
+
+
+@pytest.mark.parametrize(
+    "clf",
+    [bp.PoissonNB(), bp.BinomialNB(8), bp.MultinomialNB(), bp.GenerativeClassifier(bp.ZeroInflated(bp.Poisson()))],
+)
+def test_regions_of_counts_are_those_of_whole_numbers(clf):
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b"], 30)
+    X = np.minimum(rng.poisson(2.0 + 2 * (y == "b")[:, None], (60, 2)), 7)
+    fitted = clf.fit(X, y)
+    ax = plots.plot_decision_boundary(fitted, X, y, draws=3)
+    [picture] = ax.images
+    low, high = X.min(0), X.max(0)
+    assert picture.get_extent() == [low[0] - 0.5, high[0] + 0.5, low[1] - 0.5, high[1] + 0.5]
+    assert picture.get_array().shape[:2] == (high[1] - low[1] + 1, high[0] - low[0] + 1)
+    coarse = plots.plot_decision_boundary(fitted, X, y, draws=0, resolution=3).images[0].get_array()
+    assert coarse.shape[:2] == (3, 3)
+
+
+def test_words_have_no_densities_of_their_own():
+    X, y = [[3, 1], [2, 0], [0, 4], [1, 5]], ["a", "a", "b", "b"]
+    with pytest.raises(ValueError, match="column 'x0' has a probability given the total of its row only"):
+        plots.plot_columns(bp.MultinomialNB().fit(X, y), X, y)
