@@ -112,6 +112,7 @@ def test_a_density_without_a_mode_is_refused():
         _mode_and_root(lambda point: (float(point.sum()), np.ones(len(point))), np.zeros(2))
 
 
+@pytest.mark.filterwarnings("ignore:Numba will use object mode")  # of older versions of PyTensor
 def test_a_prior_without_draws_is_refused_by_particles():
     with pytest.raises(NotImplementedError, match="begin as draws of the prior, and PyMC has none"):
         bp.LinearDiscriminantAnalysis(inference=bp.SMC(draws=10)).fit([[0.0], [1.0], [3.0], [5.0]], [0, 0, 1, 1])
