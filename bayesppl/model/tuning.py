@@ -31,8 +31,9 @@ class Tuning:
     max_steps: int = 100
 
     def __post_init__(self) -> None:
-        if isinstance(self.names, str):
-            object.__setattr__(self, "names", (self.names,))
+        if self.names is not None:
+            names = (self.names,) if isinstance(self.names, str) else tuple(self.names)
+            object.__setattr__(self, "names", names)
 
 
 @dataclass(frozen=True, eq=False)
