@@ -156,7 +156,10 @@ def _of_columns(columns: tuple[Column, ...], table: Table) -> Iterator[Candidate
         Candidate("columns", by_kind, _independent(by_kind)),
         # what fewer rows than columns choose or weigh predicts each of them too well, left out or not
         Candidate("linear", filled, None if has_few_rows else _correlated(filled, "tied")),
-        means._replace(family=None if has_few_rows or n_rows > _SEVERAL_ROWS else means.family),
+        # of the levels of some columns there is no indicator, where only one of them occurs beside gaps
+        means._replace(
+            family=means.family if not has_few_rows and width > 0 and n_rows <= _SEVERAL_ROWS else None
+        ),
         Candidate("chosen columns", by_kind, None if has_few_rows else _chosen(columns), "weights"),
         Candidate("location", coded, _location(coded)),
         Candidate("trees", cells, _trees(columns)),

@@ -545,3 +545,12 @@ def test_a_single_column_of_text_with_one_level_that_repeats_is_learned_from():
     X = pd.DataFrame({"text": ["same", "same", *map(str, range(28))]})
     found = bp.AutoClassifier().fit(X, np.arange(30) % 2).predict_proba(X)
     np.testing.assert_allclose(found, 0.5, atol=1e-9)
+
+
+def test_no_model_is_without_columns():
+    X = pd.DataFrame({"c0": ["a", "b", "a"], "c1": pd.Categorical(["u", None, None], categories=["u", "v", "w"])})
+    clf = bp.AutoClassifier().fit(X, [1, 0, 0])
+    assert all(member.fitted.columns.names for member in clf.stack_.members)
+    found = clf.predict_proba_interval(X[:2], random_state=0)
+    assert (found["lower"] <= found["upper"]).all()
+    assert np.isfinite(clf.explain(X[:1])["weight"]).all()
