@@ -28,7 +28,7 @@ from bayesppl.analysis.scores import log_scores
 from bayesppl.analysis.temperature import temper
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import Counts, JointStatistics
-from bayesppl.data.arguments import real
+from bayesppl.data.arguments import one_of, real
 from bayesppl.data.columns import missing
 from bayesppl.data.labels import one_hot
 from bayesppl.data.rows import Rows
@@ -138,6 +138,7 @@ def predict_set(fitted: Fitted, X: Any, level: float = 0.9, by_class: bool = Fal
     True
     """
     real("level", level, "lie between 0 and 1", lambda level: 0 < level < 1)
+    one_of("by_class", by_class, (False, True))
     known = require_exact(fitted, "a prediction set needs").statistics
     held = training_rows(fitted)
     if held is None:

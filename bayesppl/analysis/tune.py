@@ -11,7 +11,7 @@ import numpy as np
 from bayesppl.analysis.leave_one_out import leave_out_each
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
-from bayesppl.data.arguments import whole
+from bayesppl.data.arguments import several, whole
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ConvergenceWarning, warn
 from bayesppl.families import closed_forms
@@ -190,19 +190,9 @@ def _correlations_seen(
 
 
 def _chosen(tuning: Tuning, known: list[str]) -> list[str]:
-    chosen = list(known if tuning.names is None else tuning.names)
     if not known:
         raise ValueError(
             "this prior has no hyperparameter to tune. (The 'hierarchical' prior of full covariances has chosen "
             "its own by the evidence; prior='fraley-raftery', or one that is declared, can be tuned)"
         )
-    unknown = [name for name in chosen if name not in known]
-    if unknown:
-        raise ValueError(
-            f"{unknown[0]!r} is not a hyperparameter of this prior; choose among {', '.join(map(repr, known))}"
-        )
-    if not chosen:
-        raise ValueError(
-            f"names is empty; choose among {', '.join(map(repr, known))}, or leave it out for all of them"
-        )
-    return chosen
+    return known if tuning.names is None else list(several("names", tuning.names, known))

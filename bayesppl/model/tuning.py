@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -32,7 +32,8 @@ class Tuning:
 
     def __post_init__(self) -> None:
         if self.names is not None:
-            names = (self.names,) if isinstance(self.names, str) else tuple(self.names)
+            is_one = isinstance(self.names, str) or not isinstance(self.names, Iterable)
+            names = (self.names,) if is_one else tuple(self.names)
             object.__setattr__(self, "names", names)
 
 
