@@ -126,8 +126,8 @@ def _why_nothing_varies(table: Table) -> str:
     if not several:
         return "no column has two different values, so that nothing can be learned from them"
     return (
-        f"nothing can be learned from columns without a value that occurs in two rows, and {listed(several)} "
-        "hold texts that all differ, as names and identifiers do. Convert numbers that are written as text, group "
+        "nothing can be learned from texts that all differ, as names and identifiers do, found in "
+        f"{listed(several)}. Convert numbers that are written as text, group "
         "levels, or count the words of texts first, as in sklearn.pipeline.make_pipeline(CountVectorizer(), "
         "bayesppl.AutoClassifier())"
     )
