@@ -16,7 +16,7 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.labels import one_hot
 from bayesppl.errors import NotConjugateError
-from bayesppl.kernels.arrays import Array, Theta, join_chains, log_mean_exp, select_draws
+from bayesppl.kernels.arrays import Array, Theta, join_chains, log_mean_exp, logarithm, select_draws
 from bayesppl.model.calibration import Power
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.drawn_factors import DrawnFactor, Factors
@@ -105,6 +105,10 @@ class Sampled(Posterior):
             averages.append((power, average))
             change = change + power * relative(batches, average)
         weights = self.predictive_weights()
+        # every density has a power, and the class weights have the power one
+        left = 1.0 - sum(power for power, _ in averages)
+        of_weights = weights_by_batches(self.samples[CLASS_WEIGHTS], per_chain)
+        change = change + left * relative(of_weights, log_mean_exp(of_weights, axis=0))
         share = normalise(powered(averages, weights), weights, log=False)[0]
         return np.asarray(np.sqrt(variance_of_shares(share, change)))
 
@@ -180,6 +184,19 @@ def log_batch_means(
                 total = np.logaddexp(total, logsumexp(log_density(chain, at), axis=0))
             batches.append(total - np.log(last - first))
     return np.asarray(batches)
+
+
+def weights_by_batches(weights: Array, per_chain: int) -> Array:
+    """Average class weights, (n_chains, n_draws, n_classes), over batches of draws, by their logarithms.
+
+    The one row of the result, (n_batches, 1, n_classes), stands for any.
+    """
+    n_chains, n_draws, n_classes = weights.shape
+
+    def log_weights(chain: int, draws: slice) -> Array:
+        return logarithm(weights[chain, draws])[:, None]
+
+    return log_batch_means(log_weights, n_chains, n_draws, per_chain, (1, n_classes))
 
 
 @dataclass(frozen=True, eq=False)

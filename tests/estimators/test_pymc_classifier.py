@@ -473,6 +473,23 @@ def test_a_row_that_is_impossible_under_all_draws_has_no_monte_carlo_error():
         np.testing.assert_allclose(clf.predict_proba([[9.0]]), [[0.4, 0.6]])
 
 
+def test_draws_of_class_weights_have_a_monte_carlo_error():
+    x, y = np.array([-1.0, 0.5, 0.7, 2.0, 1.5]), np.array([0, 0, 1, 1, 1])
+    with pm.Model() as model:
+        gammas = pm.Gamma("gammas", 1.5, 1.0, shape=2)
+        label = pm.Categorical("y", gammas / gammas.sum(), observed=y)
+        mean = pm.Normal("mean", 0.0, 1.0, shape=2)
+        pm.Normal("x", mean[label], 1.0, observed=x)
+    drawn = np.random.default_rng(0).gamma([3.5, 4.5], size=(2, 400, 2))
+    clf = bp.from_pymc(model, draws=_tree(gammas=drawn, mean=np.zeros((2, 400, 2))))
+    weight = drawn[..., 1] / drawn.sum(-1)
+    batches = weight.reshape(2 * 20, 20).mean(1)
+    share = clf.predict_proba([[0.4]])[0, 1]
+    slope = share * (1 - share) / (weight.mean() * (1 - weight.mean()))
+    expected = slope * batches.std(ddof=1) / np.sqrt(40)
+    np.testing.assert_allclose(clf.predict_proba_mcse([[0.4]])[0], [expected, expected], rtol=1e-9)
+
+
 def test_draws_that_are_not_finite_are_refused():
     width = np.full((2, 50, 2), np.nan)
     with pytest.raises(bp.errors.IncompleteDrawsError, match="the draws of 'width' are not all finite"):

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
+import pytest
 from scipy.special import logsumexp, softmax
 from sklearn.datasets import load_iris
 
@@ -58,19 +59,25 @@ def test_what_rules_compute_from_is_made_once_and_stays_here():
     assert not np.array_equal(clf.predict_proba(X), first)
 
 
-def test_the_monte_carlo_error_is_that_of_the_means_of_batches():
+@pytest.mark.parametrize("power", [1.0, 0.3])
+def test_the_monte_carlo_error_is_that_of_the_means_of_batches(power: float) -> None:
     exact = bp.GaussianNB(bp.NormalInverseGamma(5.0, 0.01, 1.0, 0.2)).fit(X[::10], Y[::10]).posterior_
     theta = exact.draws(2, 53, np.random.default_rng(0))
-    found = Sampled(exact.model, exact.statistics, exact.prior, theta, cast(Any, None)).predictive_mcse([(1.0, X)])
+    sampled = Sampled(exact.model, exact.statistics, exact.prior, theta, cast(Any, None))
+    found = sampled.predictive_mcse([(power, X)])
     density = np.exp(exact.model.log_joint(theta)(X))
     # seven batches of each chain; four draws that are left over belong to the first
     cuts = [0, *range(11, 54, 7)]
     means = np.array([chain[a:b].mean(0) for chain in density for a, b in pairwise(cuts)])
+    weights = np.array([chain[a:b].mean(0) for chain in theta["class_weights"] for a, b in pairwise(cuts)])
     for i in range(0, len(X), 7):
-        total = means[:, i].mean(0)
-        share = total / total.sum()
-        jacobian = (np.eye(3) - share[:, None]) / total.sum()
-        expected = np.sqrt(np.diagonal(jacobian @ np.cov(means[:, i].T, ddof=1) @ jacobian.T) / len(means))
+        total, weight = means[:, i].mean(0), weights.mean(0)
+        share = total**power * theta["class_weights"].mean((0, 1)) ** (1 - power)
+        share = share / share.sum()
+        of_logs = np.hstack([power * np.diag(1 / total), (1 - power) * np.diag(1 / weight)])
+        jacobian = (np.diag(share) - np.outer(share, share)) @ of_logs
+        covariance = np.cov(np.hstack([means[:, i], weights]).T, ddof=1)
+        expected = np.sqrt(np.diagonal(jacobian @ covariance @ jacobian.T) / len(means))
         np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-15)
 
 

@@ -14,13 +14,13 @@ from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.errors import NotConjugateError
 from bayesppl.families import closed_forms
 from bayesppl.inference.pymc.reading.parts import DrawnPart, SolvedPart
-from bayesppl.kernels.arrays import Array, Theta, log_mean_exp
+from bayesppl.kernels.arrays import Array, Theta, log_mean_exp, logarithm
 from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.drawn_factors import Factors
 from bayesppl.model.normalisation import normalise, powered
 from bayesppl.model.posterior import DrawsReport, Exact, Posterior
-from bayesppl.model.sampled import log_batch_means, relative, variance_of_shares
+from bayesppl.model.sampled import log_batch_means, relative, variance_of_shares, weights_by_batches
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,20 +105,21 @@ class PartlyExact(Posterior):
         return LogDensity(log_joint)
 
     def predictive_mcse(self, parts: Iterable[tuple[float, Any]]) -> Array:
-        """Compute the errors by batch means, as for any sampled posterior; those of independent parts add up.
-
-        That of class weights which are sampled by themselves is not counted: it is small beside that of the
-        features.
-        """
+        """Compute the errors by batch means, as for any sampled posterior; those of independent parts add up."""
         [(power, X)] = parts  # one, for rows of such a model are modelled as a whole
-        batches = self._batches(X, int(np.sqrt(self._lead[1])))
+        per_chain = int(np.sqrt(self._lead[1]))
+        batches = self._batches(X, per_chain)
         middle = {block: log_mean_exp(values, axis=0) for block, values in batches.items()}
-        total = self._log_weights(X) + sum(middle.values())
-        weights = self.predictive_weights()
+        total, weights = self._log_weights(X) + sum(middle.values()), self.predictive_weights()
         share = normalise(powered([(power, total)], weights), weights, log=False)[0]
-        sampled = batches.keys() & self.sampled.keys()
-        changes = (power * relative(batches[block], middle[block]) for block in sampled)
-        return np.sqrt(sum((variance_of_shares(share, change) for change in changes), np.zeros(share.shape)))
+        changes = {block: power * relative(batches[block], middle[block]) for block in self.sampled}
+        for block, part in self.sampled.items():
+            if part.weights is not None:  # they have the power one, whatever that of the densities
+                of_weights = weights_by_batches(part.weights, per_chain)
+                changes[block] = changes[block] + (1.0 - power) * relative(
+                    of_weights, log_mean_exp(of_weights, axis=0)
+                )
+        return np.sqrt(sum(variance_of_shares(share, change) for change in changes.values()))
 
     def factors(self, X: Any, codes: Array, weights: Array) -> Factors:
         several = len(self._blocks) > 1
@@ -142,15 +143,12 @@ class PartlyExact(Posterior):
         )
 
     def _log_weights(self, X: Any) -> Array:
-        """Return log class weights, (n_rows, n_classes), where they are a part by themselves; zeros otherwise."""
+        """Return log class weights, (n_rows, n_classes), where they are in closed form; zeros otherwise."""
         total = np.zeros((X.shape[0], self.model.n_classes))
-        if self.labels is not None or CLASS_WEIGHTS in self.sampled:
-            with np.errstate(divide="ignore"):
-                total = total + np.log(self.predictive_weights())
-        return total
+        return total if self.labels is None else total + logarithm(self.predictive_weights())
 
     def _batches(self, X: Any, per_chain: int) -> dict[str, Array]:
-        """Average densities of rows over batches of draws: logs, (n_batches, n_rows, n_classes) for each block."""
+        """Average what the draws of each block give, by batches: logs, (n_batches, n_rows or 1, n_classes)."""
         found, shape = {}, (X.shape[0], self.model.n_classes)
         for block in self._blocks:
             own = X.parts[block] if len(self._blocks) > 1 else X
@@ -160,6 +158,8 @@ class PartlyExact(Posterior):
             else:
                 log_density = partial(self.sampled[block].log_densities, X=own)
                 found[block] = log_batch_means(log_density, *self._lead, per_chain, shape)
+        if CLASS_WEIGHTS in self.sampled:
+            found[CLASS_WEIGHTS] = weights_by_batches(self._weights, per_chain)
         return found
 
     @property
