@@ -102,9 +102,10 @@ def refuse_times(values: Any, name: Hashable) -> None:
 
 
 def _times(name: Hashable, kind: str, dtype: Any) -> TypeError:
+    numbers = "days since a date of your choice" if _TIMES[kind] == "dates" else "numbers of seconds"
     return TypeError(
         f"column {name!r} holds {_TIMES[kind]} (dtype {dtype}), which are neither numbers nor levels; convert "
-        "them, for example to days since a date of your choice, or to text"
+        f"them, for example to {numbers}, or to text"
     )
 
 

@@ -24,7 +24,7 @@ _TEXTS = (
 
 _NOT_TWO_DIMENSIONAL = (
     "Expected 2D array, got {}D array instead: rows by columns. Reshape your data with "
-    "X.reshape(-1, 1) if it has a single column, or X.reshape(1, -1) if it has a single row."
+    "numpy.asarray(X).reshape(-1, 1) if it has a single column, or .reshape(1, -1) if it has a single row."
 )
 
 

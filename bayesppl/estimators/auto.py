@@ -139,7 +139,11 @@ class AutoClassifier(StackAnswers):
 
     @property
     def members_(self) -> dict[str, Any]:
-        """Return the models that matter, fitted to their recoded columns; guests as they are."""
+        """Return the models that matter, fitted to their recoded columns; guests as they are.
+
+        The columns of ``leaves`` were grown by the labels of the fit, so that ``loo`` of that member leaves no
+        label out; ``candidate_scores`` has the scores of labels that are left out, of every model.
+        """
         return {
             m.name: m.classifier
             if isinstance(m, Guest)

@@ -43,9 +43,8 @@ def changed(path: str, value: Any, params: Mapping[str, Any]) -> Any:
     names = [name for name, _ in nested_parameters(value) if "__" not in name]
     if not names:
         raise ValueError(
-            f"Invalid parameter {path}__{next(iter(params))}: {path}={value!r} has no parameters of its own. To "
-            f"search over them, set {path} to a prior of bayesppl first; or search over whole priors, as in "
-            f"{{{path!r}: [{value!r}, …]}}"
+            f"Invalid parameter {path}__{next(iter(params))}: {path}={value!r} has no parameters of its own, as "
+            f"priors of bayesppl have. Search over whole values, as in {{{path!r}: [{value!r}, …]}}"
         )
     changes = {name: given for name, given in params.items() if "__" not in name}
     nested = by_owner(params)

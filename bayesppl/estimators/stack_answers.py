@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
 _NO_COMMON_UNIT = "its members are densities of differently recoded columns, which have no common unit"
 _SEVERAL = (
-    "it is several models and their weights; use one of them, as in clf.members_['columns'], which takes the "
-    "columns as clf.recode(X, 'columns') gives them"
+    "it is several models and their weights; use one of them, as in clf.members_[{0!r}], which takes the columns "
+    "as clf.recode(X, {0!r}) gives them"
 )
+_ONE_MODEL = "fit one declared model, such as bayesppl.MixedNB(calibration='temperature')"
 _ALL_ROWS = "its weights come from leaving out every row in turn, for which all rows must be there; fit again"
 
 #: Questions to one model that a stack cannot answer, and why.
@@ -42,7 +43,7 @@ _UNANSWERED = {
     **dict.fromkeys(
         (
             *("fitted_", "posterior_", "sample", "estimates", "to_pymc", "to_datatree", "feature_relevance"),
-            *("diagnostics", "averaged_proba", "column_weights", "declaration", "class_count_"),
+            *("diagnostics", "averaged_proba", "declaration", "class_count_"),
         ),
         _SEVERAL,
     ),
@@ -50,10 +51,12 @@ _UNANSWERED = {
     **dict.fromkeys(("partial_fit", "fit_parquet", "forget", "merge", "discount", "certificate"), _ALL_ROWS),
     **dict.fromkeys(
         ("predict_set", "value_of_labels"),
-        "its models were chosen and weighed by the labels of the fit, and would be anew with every row; fit one "
-        "declared model, such as bayesppl.MixedNB(calibration='temperature')",
+        "its models were chosen and weighed by the labels of the fit, and would be anew with every row; "
+        f"{_ONE_MODEL}",
     ),
-    "suspicious_rows": "rows are weighed by one model; fit that, such as one of clf.stack_",
+    "suspicious_rows": f"labels are judged by one model; {_ONE_MODEL}",
+    "column_weights": "its members see differently recoded columns; fit one declared model, such as "
+    "bayesppl.MixedNB(calibration='weights')",
     "impute": "its members fill the gaps of differently recoded columns; fit one declared model, such as "
     "bayesppl.QuadraticDiscriminantAnalysis() or bayesppl.LocationModel()",
     "expected_error_rate": "it is that of a model which holds; summary() has the accuracy of left-out labels",
@@ -68,7 +71,10 @@ class StackAnswers(Shell[Stack]):
     def __getattr__(self, name: str) -> Any:
         """Refuse questions to one model, with the reason."""
         if name in _UNANSWERED:
-            raise SeveralModelsError(f"{type(self).__name__} has no {name}: {_UNANSWERED[name]}")
+            why = _UNANSWERED[name]
+            if why is _SEVERAL:
+                why = why.format(self.stack_.members[0].name if self.__sklearn_is_fitted__() else "columns")
+            raise SeveralModelsError(f"{type(self).__name__} has no {name}: {why}")
         return super().__getattribute__(name)  # which raises again what led here, such as that there is no fit
 
     @property

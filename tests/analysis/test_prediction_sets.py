@@ -219,6 +219,13 @@ def test_a_stack_says_why_it_has_none():
             getattr(clf, question)
 
 
+def test_a_stack_names_a_model_of_its_own():
+    clf = bp.AutoClassifier({"one": bp.GaussianNB()}).fit(X, Y)
+    with pytest.raises(bp.SeveralModelsError, match=r"clf\.members_\['one'\].*clf\.recode\(X, 'one'\)"):
+        clf.estimates  # noqa: B018
+    assert clf.members_["one"].estimates() is not None
+
+
 @pytest.mark.slow
 def test_sets_cover_on_the_panel(shared_data):
     """Of the labels of all sets, which are dependent within a set only through its 300 rows of the fit."""

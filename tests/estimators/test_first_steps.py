@@ -130,9 +130,8 @@ HALVES = np.arange(40) % 2
 def test_times_are_refused_in_one_sentence(estimator, days, what):
     if days.dtype == object and estimator in (bp.GaussianNB, bp.PoissonNB, bp.CategoricalNB):
         return  # cells that are no numbers, or levels like others
-    with pytest.raises(
-        TypeError, match=rf"column 'day' holds {what} .*days since a date of your choice, or to text"
-    ):
+    numbers = {"dates": "days since a date of your choice", "durations": "numbers of seconds"}[what]
+    with pytest.raises(TypeError, match=f"column 'day' holds {what} .*to {numbers}, or to text"):
         estimator().fit(DATED.assign(day=days), HALVES)
 
 
