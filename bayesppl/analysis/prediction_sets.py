@@ -261,7 +261,7 @@ def chosen_by_rows(family: Family) -> str:
         case Histogram():
             return "" if family.edges is not None else "bins were placed by the rows of the fit; declare edges="
         case AveragedTree() if any(cuts is not None for cuts in family.cuts):
-            return "numbers were put into bins by the rows of the fit; pass columns of bins of your own"
+            return "numbers were put into bins by the rows of the fit; pass columns of bins of your own, as text"
         case CategoricalBlocks():
             return (
                 "the tables of categories were chosen by the rows of the fit; pass table='joint' or 'independent'"

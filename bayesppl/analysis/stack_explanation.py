@@ -138,12 +138,13 @@ def _by_member(stack: Stack, table: Table, odds: Odds, class_weights: ClassWeigh
     """Return the log odds of every member alone, and its part of the probability of each class."""
     log_probas = np.stack([member.log_proba(table) for member in stack.members], axis=1)
     parts = stack.weights[:, None] * np.exp(log_probas)
+    total = parts.sum(1, keepdims=True)
     dims, names = ("row", "model", "class"), [member.name for member in stack.members]
     return {
         "model": names,
         "model_weight": ("model", stack.weights),
         "model_log_odds": (dims, odds(stack.under(class_weights, log_probas))),
-        "model_part": (dims, (parts / parts.sum(1, keepdims=True))[:, :, odds.places]),
+        "model_part": (dims, (parts / np.where(total > 0, total, 1.0))[:, :, odds.places]),
     }
 
 

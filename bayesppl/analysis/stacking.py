@@ -90,28 +90,40 @@ def cross_validate(name: str, classifier: Any, rows: Rows, n_jobs: int | None = 
     rows : Rows
         Of the fit, as they were given.
     """
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from joblib import Parallel, delayed
+    from sklearn.model_selection import StratifiedKFold
 
     seen = np.flatnonzero(rows.weights > 0)
-    X, y = rows.table.take(seen).native(), rows.classes[rows.codes[seen]]
+    y, n_classes = rows.classes[rows.codes[seen]], len(rows.classes)
     places, counts = np.unique(rows.codes[seen], return_counts=True)
     n_folds = int(np.clip(counts.min(), 2, MOST_FOLDS))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)  # of one row, in one fold
-        folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=0).split(X, y))
-    params: dict[str, Any] = {}
+        folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=0).split(y, y))
+    weights_name = None
     if rows.given_weights is not None and not (rows.weights[seen] == 1).all():
         last = classifier.steps[-1][0] + "__" if isinstance(classifier, Pipeline) else ""
-        params = {f"{last}sample_weight": rows.weights[seen]}
-    proba = cross_val_predict(classifier, X, y, cv=folds, method="predict_proba", n_jobs=n_jobs, params=params)
-    log_proba = np.zeros((len(rows), len(rows.classes)))  # of rows without weight, which have no part in scores
-    log_proba[seen] = spread_out(proba, places, len(rows.classes))
+        weights_name = f"{last}sample_weight"
+
+    def fit(some: Array) -> Any:
+        options = {} if weights_name is None else {weights_name: rows.weights[seen[some]]}
+        return clone(classifier).fit(rows.table.take(seen[some]).native(), y[some], **options)
+
+    def predict(kept: Array, left_out: Array) -> Array:
+        # cross_val_predict would fit to codes, which options such as class_weight={label: weight} do not mean
+        found = fit(kept)
+        proba = found.predict_proba(rows.table.take(seen[left_out]).native())
+        return spread_out(proba, np.searchsorted(rows.classes, found.classes_), n_classes)
+
+    log_proba = np.zeros((len(rows), n_classes))  # of rows without weight, which have no part in scores
+    predicted = Parallel(n_jobs)(delayed(predict)(*fold) for fold in folds)
+    for (_, left_out), of_fold in zip(folds, predicted, strict=True):
+        log_proba[seen[left_out]] = of_fold
     some = drawn_rows(len(rows), MOST_LEFT_OUT)
     log_proba = log_proba[some]
     score, error = weighted_average(log_scores(log_proba, rows.codes[some]), rows.weights[some])
-    shares = np.bincount(rows.codes, rows.weights, len(rows.classes)) / rows.weights.sum()
-    fitted = clone(classifier).fit(X, y, **params)
-    return LeftOut(Guest(name, fitted, places, shares, score, error), log_proba)
+    shares = np.bincount(rows.codes, rows.weights, n_classes) / rows.weights.sum()
+    return LeftOut(Guest(name, fit(np.arange(len(seen))), places, shares, score, error), log_proba)
 
 
 def combine(
@@ -132,7 +144,9 @@ def combine(
     average_proba = mixed([c.log_proba for c in kept], found.weights)
     temperature = temper(average_proba, np.zeros(len(rows.classes)), codes, weights)
     log_proba = sharpened(average_proba, temperature)
-    cost = weighted_average(found.log_scores - found.honest_log_scores, weights)[0]
+    with np.errstate(invalid="ignore"):  # a label that is impossible either way costs nothing more
+        costs = np.where(np.isneginf(found.log_scores), 0.0, found.log_scores - found.honest_log_scores)
+    cost = weighted_average(costs, weights)[0]
     score, error = weighted_average(log_scores(log_proba, codes), weights)
     return Stack(
         columns=columns,

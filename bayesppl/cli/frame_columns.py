@@ -36,9 +36,15 @@ _SPELLINGS = {
         "if the mark parts the thousands, pass it as --thousands"
     ),
     re.compile(r"[+-]?\d*,\d+"): "if commas mark decimals, pass --decimal ,",
+    re.compile(r"[+-]?\d{1,3}(\.\d{3})*,\d+"): (
+        "pass --thousands . --decimal , if points part the thousands and commas mark decimals"
+    ),
     re.compile(r"[+-]?[\d.,]+\s*%"): "write them without percent signs",
     re.compile(r"\u2212[\d.]+"): "write their minus signs as -",
 }
+
+# Thousands that are read as decimals, where it is not the comma that marks decimals.
+_PARTED_BY_POINTS = re.compile(r"-?[1-9]\d{0,2}(\.\d{3})+")
 
 # Text is mostly numbers where more than this share of its cells are.
 NUMBERS_SHARE = 0.5
@@ -102,8 +108,8 @@ def remarks(X: Any, left_out: Collection[Hashable] = ()) -> Iterator[str]:
         texts = Counter(cells.dropna())
         odd = Counter({text: count for text, count in texts.items() if not is_number(text)})
         if odd.total() < (1 - NUMBERS_SHARE) * n_cells:
-            yield f"column {name!r} is text, but {_of_numbers(odd, n_cells, drop)}"
-        elif advice := _spelling(odd):
+            yield f"column {name!r} is text, but {_of_numbers(odd, texts, drop)}"
+        elif advice := _spelling(odd, texts):
             yield f"column {name!r} is text, but all its cells are numbers, such as {_common(odd)}; {advice}"
         elif sum(count for text, count in texts.items() if _DATE.fullmatch(text)) > NUMBERS_SHARE * n_cells:
             yield (
@@ -126,16 +132,18 @@ def remarks(X: Any, left_out: Collection[Hashable] = ()) -> Iterator[str]:
         )
 
 
-def _of_numbers(odd: Counter[str], n_cells: int, drop: str) -> str:
+def _of_numbers(odd: Counter[str], texts: Counter[str], drop: str) -> str:
     """Describe what odd cells, or zeros before numbers, made text of a column of numbers."""
+    if not odd and all(map(_PARTED_BY_POINTS.fullmatch, texts)):
+        return "all its cells are numbers; pass --thousands . if points part the thousands"
     if not odd:
         return (
             "all its cells are numbers; some begin with zeros, as codes do, have 19 digits or more, or are "
             "written in a way that would be lost. If they are numbers, remove the zeros, or write them in a "
             f"larger unit; if the column identifies rows, {drop}"
         )
-    found = f"only {odd.total()} of its {n_cells} cells are no numbers: {_common(odd)}"
-    if advice := _spelling(odd):
+    found = f"only {odd.total()} of its {texts.total()} cells are no numbers: {_common(odd)}"
+    if advice := _spelling(odd, texts):
         return f"{found}; {advice}"
     options = " ".join(f"--na-values {shlex.quote(cell)}" for cell, _ in odd.most_common(3))
     if any(character.isdigit() for cell in odd for character in cell):
@@ -143,9 +151,12 @@ def _of_numbers(odd: Counter[str], n_cells: int, drop: str) -> str:
     return f"{found}; if that means missing values, pass {options}"
 
 
-def _spelling(odd: Counter[str]) -> str | None:
+def _spelling(odd: Counter[str], texts: Counter[str]) -> str | None:
     """Advise what to do about cells that are numbers, all written in the same other way."""
-    return next((advice for way, advice in _SPELLINGS.items() if all(map(way.fullmatch, odd))), None)
+    advice = next((advice for way, advice in _SPELLINGS.items() if all(map(way.fullmatch, odd))), None)
+    if advice and "--decimal" in advice and any("." in text for text in texts if text not in odd):
+        return "write all decimals with the same mark"
+    return advice
 
 
 def _common(cells: Counter[str]) -> str:

@@ -94,6 +94,8 @@ def generator(random_state: Any) -> np.random.Generator:
     TypeError, ValueError
         If it is not a seed.
     """
+    if isinstance(random_state, np.random.RandomState):  # of which no generators can be split off
+        random_state = random_state.randint(2**32, dtype=np.uint32)
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:

@@ -39,6 +39,8 @@ class Unlabelled:
 
     def __post_init__(self) -> None:
         one_of("unlabelled", self.action, get_args(Action))
+        if not isinstance(self.label, Hashable):
+            raise TypeError(f"unlabelled_label must be one label, found {spelled(self.label)}")
 
 
 REFUSED = Unlabelled()
@@ -117,6 +119,9 @@ def without_missing(y: Any, unlabelled: Unlabelled) -> tuple[Any, Array]:
         If such rows are refused.
     """
     given = _array(y, "y")
+    if _is_column(given):
+        given = given.ravel()
+        y = np.asarray(y, dtype=object).ravel().tolist() if isinstance(y, list | tuple) else given
     if given.ndim != 1 or given.dtype.kind == "c":
         return y, np.zeros(len(given) if given.ndim else 0, dtype=bool)
     # numpy reads the list [1, None, "a"] as objects, but [1.0, "a"] as text
@@ -124,7 +129,13 @@ def without_missing(y: Any, unlabelled: Unlabelled) -> tuple[Any, Array]:
     absent = missing(cells)
     if unlabelled.label is not None:
         there = np.flatnonzero(~absent)  # NA equals nothing, nor is it unequal
-        absent[there] = [label == unlabelled.label for label in cells[there].tolist()]
+        known = cells[there].tolist()
+        if known and isinstance(known[0], str) != isinstance(unlabelled.label, str):
+            raise ValueError(
+                f"unlabelled_label={unlabelled.label!r} is of another type than the labels, such as {known[0]!r}, "
+                "so that it marks no row; give it in their type"
+            )
+        absent[there] = [label == unlabelled.label for label in known]
     if not absent.any():
         return y if isinstance(y, list | tuple) else given, absent
     if unlabelled.action == "refuse":
@@ -202,11 +213,7 @@ def union(known: Array, further: Any) -> Array:
 def _labels(y: Any, what: str) -> Array:
     """Read one label per row, complete and of one kind."""
     labels = _array(y, what)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        warn(
-            "A column-vector y was passed when a 1d array was expected; it is read as y.ravel()",
-            DataConversionWarning,
-        )
+    if _is_column(labels):
         labels = labels.ravel()
     if labels.ndim != 1:
         raise ValueError(f"{what} must have one label per row, found an array of shape {labels.shape}")
@@ -220,6 +227,16 @@ def _labels(y: Any, what: str) -> Array:
     # and integers too large for it as floating-point numbers
     rounded = labels.dtype.kind == "f" and as_given.dtype.kind == "O" and (labels != as_given).any()
     return as_given if rounded else labels
+
+
+def _is_column(labels: Array) -> bool:
+    """Whether labels are a matrix of one column, which is warned of."""
+    if labels.ndim != 2 or labels.shape[1] != 1:
+        return False
+    warn(
+        "A column-vector y was passed when a 1d array was expected; it is read as y.ravel()", DataConversionWarning
+    )
+    return True
 
 
 def _array(y: Any, what: str) -> Array:

@@ -118,7 +118,7 @@ class AutoClassifier(StackAnswers):
             facts = facts_about(rows, read, {c.member.name: c.member for c in found})
         else:
             given = named(self.candidates)
-            if len(rows) < ROWS_PER_CANDIDATE * len(given):
+            if 1 < len(given) > len(rows) / ROWS_PER_CANDIDATE:
                 warn(
                     f"{len(rows)} rows are few to choose among {len(given)} candidates: chance decides between "
                     f"models that are nearly as good. Give {ROWS_PER_CANDIDATE} rows for each, or fewer "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -29,7 +30,7 @@ from bayesppl.families import (
     Product,
 )
 from bayesppl.families.choosing.choose_columns import MOST_LEVELS
-from bayesppl.model.calibration import Option
+from bayesppl.model.calibration import Calibration, Option
 from bayesppl.model.member import Guest, Member
 from bayesppl.model.stack import Stack
 
@@ -286,11 +287,8 @@ def summarise(stack: Stack) -> str:
         [
             *stack.facts,
             f"weights: {weighted}",
-            *(
-                f"{m.name!r} by itself {_trust(m.temperature)} (T = {m.temperature:.2f})"
-                for m in assuming_members(stack)[:1]
-            ),
-            f"left-out labels: log score {stack.log_score:.3f} ± {stack.log_score_se:.3f}, accuracy "
+            *(f"{m.name!r} by itself {_trust(m)} (T = {m.temperature:.2f})" for m in assuming_members(stack)[:1]),
+            f"left-out labels: log score {stack.log_score:.3f}{_plus_minus(stack.log_score_se)}, accuracy "
             f"{stack.accuracy:.3f}; best of {len(stack.candidates)} candidates {best!r} "
             f"{stack.candidates[best][1]:.3f}, which looks better than it is; choosing weights cost "
             f"{stack.cost_of_choosing:.4f} a row",
@@ -298,15 +296,29 @@ def summarise(stack: Stack) -> str:
     )
 
 
+def _plus_minus(error: float) -> str:
+    return f" ± {error:.3f}" if math.isfinite(error) else ""  # of minus infinity there is none
+
+
 def assuming_members(stack: Stack) -> list[Member]:
     """Select members whose temperature says how well their assumptions hold: not guests, and not leaves.
 
-    Every row is in a leaf of each of a hundred trees, which count the same rows whatever the data are.
+    Every row is in a leaf of each of a hundred trees, which count the same rows whatever the data are. Weights of
+    columns are low where columns have no part in the classes, too.
     """
-    return [m for m in stack.members if isinstance(m, Member) and not isinstance(m.recoding, Leaves)]
+    return [
+        m
+        for m in stack.members
+        if isinstance(m, Member)
+        and not isinstance(m.recoding, Leaves)
+        and isinstance(m.fitted.calibration, Calibration)
+    ]
 
 
-def _trust(temperature: float) -> str:
-    if temperature > 1.2:
+def _trust(member: Member) -> str:
+    """Put the temperature into words, where it is two standard errors from one."""
+    assert member.fitted.calibration is not None
+    far = max(1.2, math.exp(2 * member.fitted.calibration.overall_log_sd))
+    if member.temperature > far:
         return "is too sure: the model is wrong somewhere"
-    return "is not sure enough" if temperature < 1 / 1.2 else "is about as sure as it should be"
+    return "is not sure enough" if member.temperature < 1 / far else "is about as sure as it should be"

@@ -12,18 +12,17 @@ from sklearn.base import clone
 
 from bayesppl.analysis import scores
 from bayesppl.analysis.parameter_tables import PROB, coord, parameter_summary, tails
-from bayesppl.data.arguments import whole
+from bayesppl.data.arguments import generator, whole
 from bayesppl.data.labels import codes_among
 from bayesppl.data.read_table import as_table
 from bayesppl.errors import NotConjugateError, UndefinedEstimateError
+from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.normalisation import log_probabilities
 from bayesppl.model.rules import REFERENCE, RULES, RuleName
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from bayesppl.estimators.classifier import BayesClassifier
 
 #: Scores that are averages over rows, by name.
 ROW_SCORES = {"accuracy": scores.hits, "log_score": scores.log_scores, "brier": scores.brier_scores}
@@ -134,6 +133,8 @@ def compare(
     """
     whole("draws", draws, 2)
     tails(prob)  # refuse an impossible probability before fitting
+    require_declared("clf", clf)
+    rng = generator(random_state)
     fitted = clone(clf).fit(X_train, y_train)
     table, codes = as_table(X_test), codes_among(y_test, fitted.classes_)
     if len(codes) != len(table) or len(table) == 0:
@@ -141,7 +142,7 @@ def compare(
             f"X_test has {len(table)} rows and y_test has {len(codes)} labels; they must match, and not be none"
         )
 
-    bootstrap = np.random.default_rng(random_state).spawn(1)[0]
+    bootstrap = rng.spawn(1)[0]
     log_proba, impossible, undefined = probabilities_by_rule(fitted, table)
     return Comparison(
         parameter_summary(fitted.fitted_, draws, prob, random_state),
@@ -150,6 +151,21 @@ def compare(
         undefined,
         fitted,
     )
+
+
+def require_declared(argument: str, clf: Any) -> None:
+    """Refuse what is not one declared classifier, whose rules can be compared.
+
+    Raises
+    ------
+    TypeError
+    """
+    if not isinstance(clf, BayesClassifier):
+        raise TypeError(
+            f"{argument} must be one declared classifier, such as bayesppl.GaussianNB(), found a value of "
+            f"{type(clf)}. Pipelines, classifiers that combine several, and those of other packages have no rules "
+            "to compare; sklearn.model_selection.cross_val_score takes any"
+        )
 
 
 def probabilities_by_rule(

@@ -195,9 +195,13 @@ def covariance_structures(X: Any, y: Any) -> xr.Dataset:
     """
     import xarray as xr
 
-    classes, codes = encode_labels(y)
-    family = Gaussian("full").bind(as_table(X), tuple(classes))
-    rows = family.bound.encode(as_table(X))
+    (classes, codes), table = encode_labels(y), as_table(X)
+    if len(codes) != len(table):
+        raise ValueError(f"X has {len(table)} rows and y has {len(codes)} labels; they must match")
+    family = Gaussian("full").bind(table, tuple(classes))
+    rows = family.bound.encode(table)
+    if np.isnan(rows).any():
+        raise ValueError("X has missing cells, of which these likelihoods take none; drop such rows, or impute")
     statistics = cast(Moments, closed_forms.sufficient_statistics(family, rows, one_hot(codes, len(classes))))
     count, (n_classes, n_features) = statistics.count, statistics.mean.shape
     n_shared = n_classes * n_features + n_classes - 1  # means and class weights

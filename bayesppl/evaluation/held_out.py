@@ -13,12 +13,12 @@ from sklearn.base import clone
 
 from bayesppl.analysis import scores
 from bayesppl.analysis.parameter_tables import PROB, tails
-from bayesppl.data.arguments import whole
-from bayesppl.data.labels import declared_classes
+from bayesppl.data.arguments import generator, real, whole
+from bayesppl.data.labels import REFUSED, Unlabelled, declared_classes
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImpossibleRowWarning
-from bayesppl.evaluation.comparison import SCORES, average_scores, probabilities_by_rule
-from bayesppl.kernels.arrays import Array
+from bayesppl.evaluation.comparison import SCORES, average_scores, probabilities_by_rule, require_declared
+from bayesppl.kernels.arrays import Array, logarithm
 from bayesppl.model.rules import REFERENCE, RULES
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def learning_curve(
         Left as it is; clones are fitted.
     X : array-like or data frame, (n_rows, n_features)
     y : (n_rows,) array-like
-    sizes : sequence of int
+    sizes : int or sequence of int
         Numbers of training rows.
     repeats : int
     test_share : float
@@ -69,6 +69,8 @@ def learning_curve(
 
     Raises
     ------
+    TypeError
+        If ``clf`` is not one declared classifier, or a number is not whole where it must be.
     ValueError
         If a size is smaller than the number of classes or larger than the rows that are left for training.
 
@@ -89,7 +91,13 @@ def learning_curve(
     """
     import xarray as xr
 
-    rows = Rows.read(X, y, classes=None if clf.classes is None else declared_classes(clf.classes))
+    require_declared("clf", clf)
+    rng, sizes = generator(random_state), [whole("each of sizes", size, 1) for size in np.ravel(sizes).tolist()]
+    whole("repeats", repeats, 1)
+    real("test_share", test_share, "lie between 0 and 1", lambda share: 0 < share < 1)
+    known = None if clf.classes is None else declared_classes(clf.classes)
+    unlabelled = Unlabelled("drop") if getattr(clf, "unlabelled", None) == "drop" else REFUSED
+    rows = Rows.read(X, y, classes=known, unlabelled=unlabelled)
     table, classes, codes, n_rows = rows.table, rows.classes, rows.codes, len(rows)
     n_test = round(test_share * n_rows)
     if not 0 < n_test < n_rows:
@@ -100,7 +108,6 @@ def learning_curve(
             f"sizes must lie between the number of classes, {len(classes)}, and the {n_rows - n_test} rows left "
             f"for training, found {bad[0]}"
         )
-    rng = np.random.default_rng(random_state)
     found = {score: np.full((len(sizes), len(RULES), repeats), np.nan) for score in SCORES}
     for repeat in range(repeats):
         order = rng.permutation(n_rows)
@@ -121,7 +128,7 @@ def learning_curve(
         columns[f"{score}_difference"] = (("size", "rule"), mean)
         columns[f"{score}_difference_se"] = (("size", "rule"), error)
     columns["undefined"] = (("size", "rule"), np.isnan(found["accuracy"]).mean(2))
-    return xr.Dataset(columns, coords={"size": list(sizes), "rule": list(RULES)}, attrs={"test_rows": n_test})
+    return xr.Dataset(columns, coords={"size": sizes, "rule": list(RULES)}, attrs={"test_rows": n_test})
 
 
 def each_class_first(rows: Array, codes: Array) -> Array:
@@ -195,7 +202,7 @@ def reliability(
 
     whole("bins", bins, 1)
     bounds = tails(prob)
-    log_proba, codes = clf.predict_log_proba(X, rule), Rows.read(X, y, classes=clf.classes_).codes
+    log_proba, codes = logarithm(clf.probabilities(X, rule)), Rows.read(X, y, classes=clf.classes_).codes
     entries = scores.calibration_gaps(log_proba, codes, bins).indices
     hits, confidence = scores.hits(log_proba, codes), np.exp(log_proba.max(1))
     used, group = np.unique(entries, return_inverse=True)

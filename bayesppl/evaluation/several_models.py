@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from bayesppl.analysis.evidence import prior_depends_on_data
 from bayesppl.analysis.parameter_tables import coord, row_names
@@ -15,6 +15,7 @@ from bayesppl.analysis.scores import standard_error_of_sum
 from bayesppl.data.arguments import by_name
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.estimators.classifier import BayesClassifier
+from bayesppl.evaluation.comparison import require_declared
 from bayesppl.kernels.arrays import Array, logarithm
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ def compare_models(
     import xarray as xr
 
     named = _name(models)
+    for name, clf in named.items():
+        require_declared(f"model {name!r}", clf)
     weights = np.ones(len(named)) if prior is None else _prior_weights(prior, list(named))
     fitted = _fit(named, X, y, sample_weight)
     _require_same_columns(fitted)
@@ -144,6 +147,8 @@ def _prior_weights(prior: Any, names: Sequence[str]) -> Array:
 
 def _name(models: Sequence[BayesClassifier] | Mapping[str, BayesClassifier]) -> Mapping[str, BayesClassifier]:
     """Name the models; those without a name by what they print."""
+    if isinstance(models, BaseEstimator):
+        raise TypeError("models must be a list of classifiers, or a mapping of names to them, found a single one")
     if not models:
         raise ValueError("models is empty; give at least one model")
     if isinstance(models, Mapping):

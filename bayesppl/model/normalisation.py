@@ -120,7 +120,8 @@ def exchange_weights(log_joint: Array, old: Array, new: Array) -> Array:
     if impossible.any():
         raise ValueError(
             f"the fit gives class number {int(impossible.argmax())} the weight zero, so nothing is known of its "
-            "density under new class weights; fit with proper class weights, such as bayesppl.Dirichlet(1.0)"
+            "density under new class weights; fit to rows of it, or with proper class weights, such as "
+            "bayesppl.Dirichlet(1.0)"
         )
     with np.errstate(divide="ignore"):
         return np.asarray(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from bayesppl.data.rows import Rows
 from bayesppl.data.table import Table, read_range
 from bayesppl.errors import ChangedRowsError, NotConjugateError
 from bayesppl.families.family import Family
-from bayesppl.kernels.arrays import Array, same_leaves
+from bayesppl.kernels.arrays import Array, nearly_same_leaves, same_leaves
 from bayesppl.model.fitted import Fitted
 
 
@@ -24,7 +25,7 @@ def training_rows(fitted: Fitted) -> Rows | None:
         If the caller has changed them since the fit.
     """
     rows = fitted.rows
-    if rows is not None and not rows.is_copy and not _sum_to_the_same(fitted, rows):
+    if rows is not None and not rows.is_copy and not _sum_to(fitted, rows, same_leaves):
         raise ChangedRowsError(
             "the rows given to fit have been changed in place since then: they do not add up to the sums of the "
             "fit. Undo the change, fit again, or pass a copy to fit. (Small tables are copied by fit itself, "
@@ -62,6 +63,11 @@ def require_training_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_w
         raise ValueError(
             f"these are not the rows of the fit: class {fitted.classes.tolist()[k]!r} has the weight {found[k]:g} "
             f"in them, and {known[k]:g} in the fit. Pass the X, y and sample_weight of the fit"
+        )
+    if not _sum_to(fitted, rows, nearly_same_leaves):
+        raise ValueError(
+            "these are not the rows of the fit: they do not add up to its sums. Pass the X, y and sample_weight "
+            "of the fit; rows that it has not seen are scored by predict_log_proba, or bayesppl.reliability"
         )
     return rows
 
@@ -107,13 +113,12 @@ def encoded(family: Family, table: Table) -> Any:
     return rows[:] if len(table.extent.ranges()) <= 1 else rows
 
 
-def _sum_to_the_same(fitted: Fitted, rows: Rows) -> bool:
-    """Whether these are, to the last bit, the rows that were summed.
+def _sum_to(fitted: Fitted, rows: Rows, agree: Callable[[Any, Any], bool]) -> bool:
+    """Whether the sums of these rows agree with those of the fit.
 
     A cell that changed changes a sum. Only values that changed places within their class and column can be missed.
     """
     try:
-        found = fitted.model.summarise(rows)
+        return agree(fitted.model.summarise(rows).parts, fitted.learned.statistics.parts)
     except ValueError:  # not even rows that this family takes
         return False
-    return same_leaves(found, fitted.learned.statistics)

@@ -9,6 +9,7 @@ import numpy as np
 from bayesppl.analysis.column_weights import column_weights
 from bayesppl.analysis.parameter_tables import PROB, tails
 from bayesppl.data.arguments import whole
+from bayesppl.data.names import spelled
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.evaluation.comparison import Comparison
 from bayesppl.evaluation.several_models import compare_models
@@ -151,6 +152,8 @@ def plot_stack(clf: AutoClassifier, *, prob: float = PROB, ax: Axes | None = Non
     >>> [text.get_text().partition(",")[0] for text in ax.get_yticklabels()]
     ['quadratic', 'naive']
     """
+    if not hasattr(clf, "stack_"):
+        raise TypeError(f"plot_stack draws the weights of a fitted AutoClassifier, found {spelled(clf)}")
     stack = clf.stack_
     names = [member.name for member in stack.members]
     ax = axes_of_rows(ax, names, [f", T = {member.temperature:.3g}" for member in stack.members], line=0.35)

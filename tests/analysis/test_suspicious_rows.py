@@ -3,7 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from scipy.stats import beta
+from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 
 import bayesppl as bp
@@ -71,6 +73,26 @@ def test_rows_are_passed_again_where_they_are_not_held():
     with pytest.raises(ValueError, match="not held any more"):
         again.suspicious_rows()
     pd.testing.assert_frame_equal(again.suspicious_rows(X, labels, weights), expected)
+
+
+def test_rows_that_the_fit_has_not_seen_are_refused():
+    X, y = load_iris(return_X_y=True)
+    counts = (X * 10).astype(int)
+    for clf, rows in (
+        (bp.GaussianNB(), X),
+        (bp.QuadraticDiscriminantAnalysis(), X),
+        (bp.PoissonNB(), counts),
+        (bp.CategoricalNB(unseen="missing"), counts),
+        (bp.MultinomialNB(), csr_array(counts)),
+    ):
+        clf.fit(rows[::2], y[::2])
+        again = clone(clf).partial_fit(rows[::2], y[::2], classes=[0, 1, 2])
+        order = np.random.default_rng(0).permutation(75)
+        shuffled, labels = rows[::2][order], y[::2][order]
+        assert again.loo(shuffled, labels).log_score[0] == pytest.approx(clf.loo().log_score[0], rel=1e-9)
+        for ask in (again.loo, again.suspicious_rows, clf.loo):
+            with pytest.raises(ValueError, match="not the rows of the fit: they do not add up to its sums"):
+                ask(rows[1::2], y[1::2])
 
 
 @pytest.mark.filterwarnings("ignore::bayesppl.errors.UnlabelledWarning")

@@ -108,6 +108,10 @@ def test_marks_of_missing_cells_are_named_with_the_options_that_read_them():
         (["12.5%", "3 %", "-1%"], "write them without percent signs"),
         (["\u22121.5", "\u22120.5"], "write their minus signs as -"),
         (["1\u00a0500", "2\u00a0300.5"], "if the mark parts the thousands, pass it as --thousands"),
+        (
+            ["204.091,91", "1.500,5", "12,25"],
+            "pass --thousands . --decimal , if points part the thousands and commas mark decimals",
+        ),
         (["1_500", "12_300"], "if the mark parts the thousands, pass it as --thousands"),
     ],
 )
@@ -116,6 +120,13 @@ def test_numbers_that_are_written_otherwise_throughout_are_recognised(cells, adv
     assert remark.startswith("column 'price' is text, but all its cells are numbers, such as ")
     assert remark.endswith(advice)
     assert list(frame_columns.remarks(pd.DataFrame({"price": [*cells, "none of these"] * 20}))) == []
+
+
+def test_advice_about_decimal_marks_can_be_followed():
+    (remark,) = frame_columns.remarks(pd.DataFrame({"price": ["1.5", "0.25"] * 20 + ["1,5"]}))
+    assert remark.endswith("'1,5' (1); write all decimals with the same mark")
+    (remark,) = frame_columns.remarks(pd.DataFrame({"price": ["41.218", "51.318"] * 20}))
+    assert remark.endswith("all its cells are numbers; pass --thousands . if points part the thousands")
 
 
 def test_cells_with_figures_among_numbers_are_not_just_missing():

@@ -1,6 +1,7 @@
 """Candidates of a user: pipelines left out exactly, classifiers of other packages left out by folds."""
 
 import pickle
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -14,6 +15,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
@@ -21,9 +23,11 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 import bayesppl as bp
 from bayesppl.analysis import uncertainty
+from bayesppl.estimators.candidates import summarise
 from bayesppl.model.sampled import Sampled
 
 X, CODES = load_iris(return_X_y=True)
@@ -154,6 +158,50 @@ def test_weights_of_rows_reach_guests() -> None:
     proba = cross_val_predict(LOGISTIC, X[kept], Y[kept], cv=folds, method="predict_proba", params=params)
     expected = np.average(np.log(proba[np.arange(kept.sum()), CODES[kept]]), weights=weight[kept])
     assert clf.stack_.candidates["logistic"][1] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("classes", [[1, 2], ["low", "tall"]])
+def test_guests_see_the_labels_themselves_in_every_fold(classes) -> None:
+    rng = np.random.default_rng(0)
+    codes = (rng.random(200) < 0.2).astype(int)
+    rows, labels = rng.normal(size=(200, 2)) + codes[:, None], np.array(classes)[codes]
+    guest = LogisticRegression(class_weight={classes[0]: 10.0})
+    clf = bp.AutoClassifier({"weighted": guest}).fit(rows, labels)
+    scores = np.empty(200)
+    for kept, left_out in StratifiedKFold(5, shuffle=True, random_state=0).split(rows, labels):
+        proba = clone(guest).fit(rows[kept], labels[kept]).predict_proba(rows[left_out])
+        scores[left_out] = np.log(proba[np.arange(len(left_out)), codes[left_out]])
+    assert clf.stack_.candidates["weighted"][1] == pytest.approx(scores.mean(), rel=1e-12)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_label_that_every_guest_holds_impossible_scores_minus_infinity() -> None:
+    tree, forest = DecisionTreeClassifier(random_state=0), RandomForestClassifier(10, random_state=0)
+    clf = bp.AutoClassifier({"tree": tree, "forest": forest}).fit(X, Y)
+    assert clf.stack_.log_score == -np.inf
+    assert np.isfinite(clf.stack_.cost_of_choosing)
+    assert "log score -inf, accuracy" in clf.summary()
+    parts = clf.explain(X[:1])["model_part"]
+    assert parts.notnull().all()
+    np.testing.assert_allclose(parts.sum("model"), [[1.0, 0.0, 0.0]], atol=1e-12)
+
+
+def test_one_candidate_needs_no_rows_to_be_chosen() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bp.AutoClassifier([bp.GaussianNB()]).fit(X[::15], Y[::15])
+
+
+def test_a_model_is_called_too_sure_only_where_its_temperature_is_known_to_be_high() -> None:
+    rows = np.random.default_rng(3).normal(size=(60, 3)) + np.outer(np.arange(60) % 2, [0.8, 0.4, 0.0])
+    clf = bp.AutoClassifier({"linear": bp.LinearDiscriminantAnalysis()}).fit(rows, np.arange(60) % 2)
+    (member,) = clf.stack_.members
+    low, high = member.fitted.calibration.interval
+    assert low < 1 < high
+    assert "'linear' by itself is about as sure as it should be" in clf.summary()
+    calibration = replace(member.fitted.calibration, temperature=9.0)
+    sure = replace(member, fitted=replace(member.fitted, calibration=calibration))
+    assert "is too sure" in summarise(replace(clf.stack_, members=(sure,)))
 
 
 def test_classes_that_a_guest_has_not_seen_are_impossible_for_it_alone() -> None:

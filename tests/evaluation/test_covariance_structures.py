@@ -119,8 +119,10 @@ def test_without_a_maximum_the_likelihood_is_nan():
 def test_a_missing_cell_is_refused():
     holed = X.copy()
     holed[3, 1] = np.nan
-    with pytest.raises(ValueError, match="missing values in column 'x1'"):
+    with pytest.raises(ValueError, match="X has missing cells, of which these likelihoods take none"):
         bp.covariance_structures(holed, Y)
+    with pytest.raises(ValueError, match="X has 9 rows and y has 150 labels; they must match"):
+        bp.covariance_structures(X[:9], Y)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -3,7 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from sklearn.datasets import load_iris
+from sklearn.naive_bayes import GaussianNB as SklearnNB
+from sklearn.pipeline import make_pipeline
 
 import bayesppl as bp
 from bayesppl.datasets import load
@@ -56,12 +59,60 @@ def test_impossible_labels_score_minus_infinity():
     [
         ({"sizes": [2]}, "between the number of classes, 3, and the 105 rows left for training, found 2"),
         ({"sizes": [106]}, "found 106"),
-        ({"sizes": [9], "test_share": 1.0}, "test_share must leave rows on both sides"),
+        ({"sizes": np.linspace(10, 90, 3)}, "each of sizes must be a whole number, at least 1, found 10.0"),
+        ({"sizes": 9, "repeats": 0}, "repeats must be at least 1, found 0"),
+        ({"sizes": 9, "random_state": -1}, "random_state must be None, a whole number from zero"),
+        ({"sizes": 9, "test_share": float("nan")}, "test_share must lie between 0 and 1, found nan"),
+        ({"sizes": [9], "test_share": 1.0}, "test_share must lie between 0 and 1, found 1"),
     ],
 )
 def test_settings_that_cannot_be_met_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         bp.learning_curve(bp.GaussianNB(), X, y, **options)
+
+
+def test_rows_without_a_label_are_left_out_where_the_classifier_says_so():
+    gaps = np.where(np.arange(150) % 10 == 0, None, y)
+    found = bp.learning_curve(bp.GaussianNB(unlabelled="drop"), X, gaps, 12, repeats=2)
+    expected = bp.learning_curve(
+        bp.GaussianNB(), X[np.arange(150) % 10 > 0], y[np.arange(150) % 10 > 0], [12], repeats=2
+    )
+    xr.testing.assert_identical(found, expected)
+
+
+@pytest.mark.parametrize(
+    "clf", [make_pipeline(bp.GaussianNB()), SklearnNB(), bp.AutoClassifier([bp.GaussianNB()]), bp.GaussianNB]
+)
+def test_what_has_no_rules_is_refused_by_comparisons(clf):
+    for ask in (
+        lambda: bp.learning_curve(clf, X, y, [12]),
+        lambda: bp.compare(clf, X, y, X, y),
+        lambda: bp.compare_models([clf], X, y),
+    ):
+        with pytest.raises(TypeError, match=r"must be one declared classifier, such as bayesppl\.GaussianNB\(\)"):
+            ask()
+
+
+def test_a_single_model_is_no_list_of_models():
+    for ask in (
+        lambda: bp.compare_models(bp.GaussianNB(), X, y),
+        lambda: bp.credal_proba(bp.GaussianNB(), X, y, X),
+    ):
+        with pytest.raises(TypeError, match="models must be a list of classifiers"):
+            ask()
+
+
+def test_a_stack_has_a_reliability_of_its_one_rule():
+    clf = bp.AutoClassifier([bp.GaussianNB()]).fit(X, y)
+    found, expected = bp.reliability(clf, X, y, rule="predictive"), bp.reliability(clf, X, y)
+    xr.testing.assert_identical(found, expected)
+    with pytest.raises(ValueError, match="a stack has one rule, 'predictive', found 'mle'"):
+        bp.reliability(clf, X, y, rule="mle")
+
+
+def test_the_generator_of_old_numpy_is_a_seed():
+    found = [bp.compare(bp.GaussianNB(), X, y, X, y, random_state=np.random.RandomState(0)) for _ in range(2)]
+    xr.testing.assert_identical(found[0].scores, found[1].scores)
 
 
 @pytest.mark.slow
