@@ -158,8 +158,9 @@ def axes(theta: Theta, n_components: int | None = None) -> Axes:
     between = (weights[:, None] * (mean - centre)).T @ (mean - centre)
     values, vectors = eigh(between, theta["covariance"])
     most = min(len(mean) - 1, mean.shape[1])
-    kept = most if n_components is None else n_components
-    check_n_components(kept, *mean.shape)
+    if n_components is not None:
+        check_n_components(n_components, *mean.shape)
     order = np.argsort(values)[::-1][:most]
     explained = np.maximum(values[order], 0.0)
-    return Axes(centre, vectors[:, order[:kept]], explained[:kept] / explained.sum())
+    kept = slice(n_components)
+    return Axes(centre, vectors[:, order[kept]], explained[kept] / explained.sum())

@@ -42,7 +42,8 @@ def leave_one_out(
     The prior is held as resolved from all rows: this equals refitting once per row where the prior is explicit,
     and refitting with the resolved prior where it is a default that depends on the data. Where the prior of each
     class is made of the rows of the others (``"hierarchical"``, of full covariances), the predictive takes the row
-    out of it too.
+    out of it too. Densities and bins that the rows have chosen (``columns="evidence"``) and tuned hyperparameters
+    are held: of few rows for each column, scores are too high then.
 
     Factors of a posterior that are known by draws are predicted by importance weights of these; see
     :mod:`bayesppl.analysis.left_out_draws`. ``draws`` of what is returned holds k-hat and the Monte-Carlo error of

@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 from scipy.special import logsumexp
 
 from bayesppl.analysis.new_rows import simulate_lots, stack_rows
+from bayesppl.analysis.parameter_tables import row_names
 from bayesppl.conjugate import Dirichlet
 from bayesppl.conjugate.documents import nested_documents
 from bayesppl.data.arguments import generator, real, whole
@@ -88,7 +89,7 @@ def novelty(
             "p_value": ("row", p_value),
             "is_novel": ("row", p_value <= level),
         },
-        coords={"row": np.arange(len(observed))},
+        coords={"row": row_names(X, len(observed))},
         attrs={"level": level},
     )
 

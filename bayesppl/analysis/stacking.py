@@ -6,7 +6,7 @@ The weights are those of :mod:`bayesppl.analysis.stack_weights`.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -45,12 +45,13 @@ MOST_LEFT_OUT = 5_000
 class LeftOut(NamedTuple):
     """A model, and log p(y = k | x_i, D without row i) by it, tempered: (n_left_out, n_classes).
 
-    Of a guest D is also without the other rows of the fold of row i. Of more than :data:`MOST_LEFT_OUT` rows, so
-    many are left out.
+    Where it is left out by folds D is also without the other rows of the fold of row i. Of more than
+    :data:`MOST_LEFT_OUT` rows, so many are left out.
     """
 
     member: Member | Guest
     log_proba: Array
+    by_folds: bool = False
 
 
 def leave_out(
@@ -80,6 +81,42 @@ def leave_out(
     return LeftOut(Member(name, recoding, fitted, score, error), log_proba)
 
 
+def leave_out_by_folds(
+    name: str, recoding: AnyRecoding, fitted: Fitted, rows: Rows, refit: Callable[[Rows], Fitted]
+) -> LeftOut:
+    """Predict every row by models whose densities were chosen, and calibrated, by the rows of other folds.
+
+    A density that is chosen by the label of a row, too, predicts that row too well: by far, where there are few
+    rows for each column.
+
+    Parameters
+    ----------
+    fitted : Fitted
+        To all rows.
+    rows : Rows
+        Of the fit, recoded.
+    refit : callable
+    """
+    log_proba, folds = np.empty((len(rows), len(rows.classes))), _folds_by_cells(rows.table)
+    for fold in np.unique(folds):
+        left_out, kept = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        weights = None if rows.given_weights is None else rows.given_weights[kept]
+        others = Rows(rows.table.take(kept), rows.classes, rows.codes[kept], weights)
+        member = Member(name, recoding, refit(others), np.nan, np.nan)
+        log_proba[left_out] = member.log_proba_of_recoded(rows.table.take(left_out))
+    score, error = weighted_average(log_scores(log_proba, rows.codes), rows.weights)
+    return LeftOut(Member(name, recoding, fitted, score, error), log_proba, by_folds=True)
+
+
+def _folds_by_cells(table: Table) -> Array:
+    """Divide rows into folds by their cells, whatever the order of rows and columns and the units."""
+    ranks = np.column_stack([np.unique(cells, return_inverse=True)[1] for cells in table.numeric().T])
+    # a sum that no order of the columns changes tells rows apart, as far as they differ
+    key = np.round(np.cos(ranks[:, :, None] * np.arange(1.0, 4.0)).sum(1), 9)
+    alike = np.unique(key, axis=0, return_inverse=True)[1].ravel()
+    return np.random.default_rng(0).permutation(alike.max() + 1)[alike] % MOST_FOLDS
+
+
 def cross_validate(name: str, classifier: Any, rows: Rows, n_jobs: int | None = None) -> LeftOut:
     """Predict every row by a classifier of another package that was fitted to other folds, stratified by class.
 
@@ -99,7 +136,7 @@ def cross_validate(name: str, classifier: Any, rows: Rows, n_jobs: int | None = 
     n_folds = int(np.clip(counts.min(), 2, MOST_FOLDS))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)  # of one row, in one fold
-        folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=0).split(y, y))
+        folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=0).split(y, rows.codes[seen]))
     weights_name = None
     if rows.given_weights is not None and not (rows.weights[seen] == 1).all():
         last = classifier.steps[-1][0] + "__" if isinstance(classifier, Pipeline) else ""
@@ -123,7 +160,7 @@ def cross_validate(name: str, classifier: Any, rows: Rows, n_jobs: int | None = 
     log_proba = log_proba[some]
     score, error = weighted_average(log_scores(log_proba, rows.codes[some]), rows.weights[some])
     shares = np.bincount(rows.codes, rows.weights, n_classes) / rows.weights.sum()
-    return LeftOut(Guest(name, fit(np.arange(len(seen))), places, shares, score, error), log_proba)
+    return LeftOut(Guest(name, fit(np.arange(len(seen))), places, shares, score, error), log_proba, by_folds=True)
 
 
 def combine(
@@ -162,7 +199,7 @@ def combine(
         accuracy=weighted_average(hits(log_proba, codes), weights)[0],
         cost_of_choosing=cost,
         facts=facts,
-        cross_validated=tuple(c.member.name for c in candidates if isinstance(c.member, Guest)),
+        cross_validated=tuple(c.member.name for c in candidates if c.by_folds),
         background=_background(rows),
     )
 

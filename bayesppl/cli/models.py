@@ -55,7 +55,9 @@ _OTHERS = {
     r"Convert it, as in X\[.*": "Write such a column as integers: in pandas, by astype('Int64'), or as text",
     r" unseen='error' .*": "",
     r"unlabelled_weight='loo'": "--unlabelled drop",
-    r"pass unlabelled_label=-1, or put None in its place;.*": "empty such cells and pass --unlabelled drop",
+    r"drop them, or pass unlabelled_label=-1 to a classifier that has this parameter;.*": (
+        "empty such cells and pass --unlabelled drop"
+    ),
 }
 
 #: Models that read text as levels; the others need numbers.

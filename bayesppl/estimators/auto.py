@@ -164,8 +164,9 @@ class AutoClassifier(StackAnswers):
         parameters = self.get_params(deep=False)
         if self.candidates is not None:
             given = named(self.candidates)
+            guests = {member.name for member in self.stack_.members if isinstance(member, Guest)}
             for name, clf in given.items():
-                if not isinstance(clf, Learner) or name in self.stack_.cross_validated:
+                if not isinstance(clf, Learner) or name in guests:
                     raise TypeError(
                         f"this AutoClassifier cannot be saved: candidate {name!r} is a {type(clf).__name__}, and "
                         "a file holds no code. Keep it with joblib.dump, or fit without it"

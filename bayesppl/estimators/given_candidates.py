@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from bayesppl.analysis.stacking import LeftOut, cross_validate, leave_out
+from bayesppl.analysis.stacking import MOST_LEFT_OUT, LeftOut, cross_validate, leave_out, leave_out_by_folds
 from bayesppl.data.leaves import PARTS, Leaves
 from bayesppl.data.names import spelled
 from bayesppl.data.preprocessing import AnyRecoding, Preprocessing
@@ -21,6 +21,9 @@ from bayesppl.data.table import MatrixTable
 from bayesppl.errors import NotConjugateError
 from bayesppl.estimators.declared import start
 from bayesppl.estimators.learner import Learner
+from bayesppl.families.family import Family
+from bayesppl.families.histogram import Histogram
+from bayesppl.families.product import Product
 
 
 def named(candidates: Any) -> dict[str, Any]:
@@ -88,12 +91,28 @@ def try_candidate(name: str, clf: Any, rows: Rows, n_jobs: int | None) -> LeftOu
 
 
 def fit_and_leave_out(name: str, recoding: AnyRecoding, clf: Learner, rows: Rows) -> LeftOut:
-    """Fit an estimator of ours to recoded rows, and predict each of them from the others."""
+    """Fit an estimator of ours to recoded rows, and predict each of them from the others.
+
+    Exactly, where all that the rows determine is learned anew without each of them. Densities that labels choose
+    are chosen anew for folds, where rows are so few that one of them matters.
+    """
     seen = recoding.grow(rows.table, rows.codes, rows.weights) if isinstance(recoding, Leaves) else None
     recoded = replace(rows, table=recoding.transform(rows.table))
     fitted = replace(clf._infer(start(clf, recoded), recoded), rows=None)
+    if _is_chosen_by_labels(fitted.model.family) and len(rows) <= MOST_LEFT_OUT:
+        return leave_out_by_folds(name, recoding, fitted, recoded, lambda part: clf._infer(start(clf, part), part))
     if seen is None:
         return leave_out(name, recoding, fitted, recoded)
     cells = np.where(seen, np.nan, recoded.table.numeric())
     unseen = MatrixTable(recoded.table.names, cells, True, frozenset(recoded.table.names))
     return leave_out(name, recoding, fitted, replace(recoded, table=unseen), share_of_columns=1 / PARTS)
+
+
+def _is_chosen_by_labels(family: Family) -> bool:
+    """Whether the evidence of columns given the labels chose densities or bins."""
+    match family:
+        case Product():
+            return family.columns == "evidence" or any(map(_is_chosen_by_labels, family.parts.values()))
+        case Histogram():
+            return family.bins == "evidence" and family.edges is None
+    return False

@@ -168,7 +168,7 @@ class Learner(DeclaredClassifier, ABC):
         [0]
         """
         if self.__sklearn_is_fitted__():
-            learned = self._summed if classes is None else self._summed.widened(classes)
+            learned = self._summed() if classes is None else self._summed().widened(classes)
             return self._adopt(self._infer(learned.plus(X, y, sample_weight, n_jobs=self.n_jobs)))
         declared = self.classes if classes is None else classes
         if declared is None:
@@ -214,7 +214,7 @@ class Learner(DeclaredClassifier, ABC):
         >>> clf.forget([[1]], ["b"]).class_count_.tolist()
         [1.0, 1.0]
         """
-        learned, held = self._determined, self.fitted_.rows
+        learned, held = self._determined(), self.fitted_.rows
         if held is not None and held.is_copy:
             learned = learned.tracking(held)
         left = learned.minus(X, y, sample_weight, n_jobs=self.n_jobs)
@@ -265,7 +265,7 @@ class Learner(DeclaredClassifier, ABC):
                 f"cannot merge {type(self).__name__} with {type(other).__name__}; give a fitted estimator of the "
                 "same class"
             )
-        mine, others = self._summed, other._summed
+        mine, others = self._summed(), other._summed()
         mine = mine.widened(others.classes)
         others = others.with_classes(mine.classes)
         if not same(mine.model, others.model):
@@ -299,7 +299,7 @@ class Learner(DeclaredClassifier, ABC):
         >>> clf.discount(0.5).partial_fit([[0]], ["a"]).class_count_.tolist()
         [1.5, 1.0]
         """
-        learned = self._determined
+        learned = self._determined()
         real(
             "factor",
             factor,
@@ -337,17 +337,17 @@ class Learner(DeclaredClassifier, ABC):
         """
         other = clone(self).set_params(tuning=Tuning(objective, names, max_steps))
         held = training_rows(self.fitted_)
-        return cast(Self, other._adopt(other._infer(self._summed if held is None else self.fitted_.learned, held)))
+        return cast(
+            Self, other._adopt(other._infer(self._summed() if held is None else self.fitted_.learned, held))
+        )
 
-    @property
     def _determined(self) -> Learned:
         """Return what was learned, where it determines the posterior."""
         fitted = self.fitted_
         if fitted.inferred is None:
             raise ImproperError(fitted.undetermined)
-        return self._summed
+        return self._summed()
 
-    @property
     def _summed(self) -> Learned:
         """Return what was learned, where sums hold all of it."""
         learned = self.fitted_.learned

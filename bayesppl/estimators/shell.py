@@ -7,16 +7,18 @@ each.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from bayesppl.data.labels import encode_labels
+from bayesppl.data.labels import REFUSED, encode_labels, without_missing
 from bayesppl.data.names import spelled
 from bayesppl.data.rows import check_weights
+from bayesppl.errors import RowError
 from bayesppl.estimators.parameters import by_owner, changed, nested_parameters, refuse_foreign_parameters
 from bayesppl.estimators.sklearn_bases import BaseEstimator, ClassifierMixin
 from bayesppl.kernels.arrays import Array, brief_arrays
@@ -40,6 +42,9 @@ class Shell[F: Fitted | Stack](ClassifierMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def predict(self, X: Any) -> Any: ...
+
+    def __dir__(self) -> Iterable[str]:
+        return object.__dir__(self)  # scikit-learn's asks for each, and some are refused with a reason
 
     def _adopt(self, found: F) -> Self:
         """Hold this value from now on."""
@@ -104,7 +109,21 @@ class Shell[F: Fitted | Stack](ClassifierMixin, BaseEstimator, ABC):
         Returns
         -------
         float
+
+        Raises
+        ------
+        ValueError
+            If a label is missing (``unlabelled_label`` too), or there are no rows to score.
+        TypeError
+            If labels are of another type than those of the fit.
         """
+        absent = without_missing(y, replace(getattr(self, "missing_labels", REFUSED), action="drop"))[1]
+        if absent.any():
+            raise RowError(
+                "Input y contains NaN: the label is missing in row ",
+                int(np.argmax(absent)),
+                ", so that no prediction is right or wrong there; leave such rows out",
+            )
         labels, codes = encode_labels(y)
         predicted, predicted_codes = encode_labels(np.asarray(self.predict(X)))
         if len(codes) != len(predicted_codes):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.base import clone
 from bayesppl.analysis import scores
 from bayesppl.analysis.parameter_tables import PROB, tails
 from bayesppl.data.arguments import generator, real, whole
-from bayesppl.data.labels import REFUSED, Unlabelled, declared_classes
+from bayesppl.data.labels import REFUSED, declared_classes
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImpossibleRowWarning
 from bayesppl.evaluation.comparison import SCORES, average_scores, probabilities_by_rule, require_declared
@@ -96,7 +97,8 @@ def learning_curve(
     whole("repeats", repeats, 1)
     real("test_share", test_share, "lie between 0 and 1", lambda share: 0 < share < 1)
     known = None if clf.classes is None else declared_classes(clf.classes)
-    unlabelled = Unlabelled("drop") if getattr(clf, "unlabelled", None) == "drop" else REFUSED
+    mark = getattr(clf, "missing_labels", REFUSED)
+    unlabelled = mark if mark.action == "drop" else replace(mark, action="refuse")
     rows = Rows.read(X, y, classes=known, unlabelled=unlabelled)
     table, classes, codes, n_rows = rows.table, rows.classes, rows.codes, len(rows)
     n_test = round(test_share * n_rows)

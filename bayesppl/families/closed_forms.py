@@ -168,10 +168,23 @@ def common_prior(family: Family, statistics: Any) -> Any:
     try:
         return family.resolve_prior(statistics.pooled())
     except ShapeError:  # hyperparameters of every class, which may be the same, as those of models that were read
-        own = (v for k, v in vars(found).items() if isinstance(v, np.ndarray) and k not in found.shared_by_classes)
-        if not all(np.allclose(values, values[:1], rtol=1e-9, atol=0) for values in own):
-            raise
-        return found.select_classes(np.arange(1))
+        return of_one_class(found)
+
+
+def of_one_class(prior: Any) -> Any:
+    """Return the prior of any one of the classes, whose hyperparameters must be the same.
+
+    Raises
+    ------
+    ShapeError
+        If they differ.
+    """
+    if isinstance(prior, Joint):
+        return replace(prior, parts={name: of_one_class(part) for name, part in prior.parts.items()})
+    own = (v for k, v in vars(prior).items() if isinstance(v, np.ndarray) and k not in prior.shared_by_classes)
+    if not all(np.allclose(values, values[:1], rtol=1e-9, atol=0) for values in own):
+        raise ShapeError("the hyperparameters of the classes differ")
+    return prior.select_classes(np.arange(1))
 
 
 def log_bayes_factor(family: Family, prior: Any, common: Any, statistics: Any) -> dict[str, Evidence]:

@@ -50,6 +50,8 @@ class EM(Inference):
     A fixed point θ is the mode given the expected statistics of all rows, these being taken at θ. The conjugate
     posterior given these statistics is used as the posterior of the parameters: an approximation, which takes the
     completed rows for observed ones and so is too narrow. ``inference="gibbs"`` draws from the posterior itself.
+    The estimate that is not maximised, ``rule="mle"`` after ``EM("map")`` and the other way round, is that of the
+    completed rows.
 
     Parameters
     ----------

@@ -173,7 +173,9 @@ class GenerativeModel:
     def common_prior_of_features(self, statistics: Statistics) -> Conjugate:
         """Return the prior of one distribution in place of those of the classes, from their ``statistics``."""
         try:
-            return self._rescaled(closed_forms.common_prior(self.family, statistics))
+            if self.factors:  # which are those of the prior of the classes: one of more rows would have others
+                return closed_forms.of_one_class(self._rescaled(self.family.resolve_prior(statistics)))
+            return closed_forms.common_prior(self.family, statistics)
         except ShapeError:
             raise NotConjugateError(
                 "a prior whose hyperparameters differ between classes cannot be the prior of one distribution for "

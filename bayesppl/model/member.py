@@ -147,6 +147,8 @@ class Guest:
 
 def spread_out(proba: Any, places: Array, n_classes: int) -> Array:
     """Place log probabilities of some classes among all classes: (n_rows, n_classes)."""
-    log_proba = np.full((len(proba), n_classes), -np.inf)
-    log_proba[:, places] = logarithm(np.asarray(proba, dtype=np.float64))
+    proba, log_proba = np.asarray(proba, dtype=np.float64), np.full((len(proba), n_classes), -np.inf)
+    if np.isnan(proba).any():
+        raise ValueError("predict_proba of a candidate gives NaN; leave that candidate out, or mend it")
+    log_proba[:, places] = logarithm(proba)
     return log_proba

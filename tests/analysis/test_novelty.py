@@ -165,3 +165,13 @@ def test_dense_counts_have_the_p_values_of_sparse_ones(clf):
         fitted.novelty(rows, draws=200, random_state=0)["p_value"] for rows in (counts, csr_array(counts))
     )
     np.testing.assert_array_equal(dense, sparse)
+
+
+def test_rows_are_named_by_the_index_of_a_frame():
+    X, y = bp.datasets.load("iris")
+    rows = X.loc[[2, 0, 1]].copy()
+    rows.loc[0] = 99.0
+    found = bp.GaussianNB().fit(X, y).novelty(rows, random_state=0)
+    assert found["row"].values.tolist() == [2, 0, 1]
+    assert found["is_novel"].sel(row=0)
+    assert not found["is_novel"].sel(row=[1, 2]).any()

@@ -128,6 +128,26 @@ def test_noise_is_found_irrelevant_and_stops_to_matter():
     assert gain.mean() > 5 * gain.std() / np.sqrt(2000)
 
 
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.ConvergenceWarning")
+def test_a_tuned_prior_is_that_of_one_distribution_too():
+    """As the same hyperparameters do when they are declared."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(150, 4)), rng.integers(0, 2, 150)
+    tuned = bp.GaussianNB(tuning="evidence").fit(X, y)
+    prior = tuned.posterior_.prior.parts["features"]
+    declared = bp.GaussianNB(bp.NormalInverseGamma(prior.location[0], prior.kappa[0], prior.a[0], prior.b[0])).fit(
+        X, y
+    )
+    for found, expected in (
+        (tuned.feature_relevance()["log_bayes_factor"], declared.feature_relevance()["log_bayes_factor"]),
+        (tuned.averaged_proba(X), declared.averaged_proba(X)),
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+    counts = rng.poisson(5.0, size=(150, 4))
+    found = bp.PoissonNB(tuning="evidence").fit(counts, y).feature_relevance()["log_bayes_factor"]
+    assert (np.abs(found) < 2).all()
+
+
 def test_a_prior_out_of_range_is_refused():
     with pytest.raises(ValueError, match="prior must lie between 0 and 1, found 1"):
         bp.GaussianNB().fit(*IRIS).feature_relevance(prior=1.0)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from sklearn.datasets import load_iris
 from sklearn.exceptions import DataConversionWarning
 
@@ -46,3 +47,43 @@ def test_a_mark_that_can_equal_no_label_is_refused():
         fitted(FEW, unlabelled="learn", unlabelled_label=[-1])
     with pytest.warns(UserWarning, match="-1 is taken for a class, beside 0 to 2"):
         fitted(FEW, unlabelled="drop", unlabelled_label=-2)
+
+
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.UnlabelledWarning")
+def test_no_prediction_is_right_or_wrong_without_a_label():
+    gaps = [None if label < 0 else int(label) for label in FEW]
+    for y, clf in (
+        (FEW, fitted(FEW, unlabelled="drop")),
+        (gaps, fitted(gaps, unlabelled="drop", unlabelled_label=None)),
+    ):
+        with pytest.raises(
+            ValueError, match="the label is missing in row 1, so that no prediction is right or wrong"
+        ):
+            clf.score(X, y)
+        assert clf.score(X[FEW >= 0], FEW[FEW >= 0]) > 0.9
+
+
+def test_a_learning_curve_leaves_marked_rows_out():
+    clf = bp.GaussianNB(unlabelled="drop", unlabelled_label=-1)
+    found = bp.learning_curve(clf, X, FEW, 9, repeats=2)
+    expected = bp.learning_curve(clf, X[FEW >= 0], FEW[FEW >= 0], 9, repeats=2)
+    xr.testing.assert_identical(found, expected)
+    with pytest.raises(ValueError, match="a missing label in row 1 is no class"):
+        bp.learning_curve(clf.set_params(unlabelled="refuse"), X, FEW, 9)
+
+
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.UnlabelledWarning")
+def test_fits_of_rows_partly_known_list_their_attributes_and_show_themselves():
+    holes = X.copy()
+    holes[3, 1] = np.nan
+    for clf in (
+        fitted(FEW, unlabelled="learn"),
+        bp.LinearDiscriminantAnalysis(inference="em").fit(holes, Y),
+        bp.LinearDiscriminantAnalysis(classes=[0]).fit(X[:50], Y[:50]),
+        bp.dawid_skene([["a", "b"], ["b", "b"], ["a", "a"]], inference="em"),
+    ):
+        assert "predict_proba" in dir(clf)
+        assert "classes_" in dir(clf)
+        assert type(clf).__name__ in clf._repr_html_()
+    undetermined = bp.GaussianNB("jeffreys").partial_fit(X[:1], Y[:1], classes=[0, 1, 2])
+    assert "posterior_" in dir(undetermined)

@@ -327,16 +327,38 @@ def test_curved_classes_are_seen() -> None:
 
 
 def test_noise_beside_one_informative_column_is_left_out() -> None:
-    """Thresholds among many useless columns: densities chosen and weighed one by one predict best but for leaves,
-    which find the threshold."""
+    """Thresholds among many useless columns: leaves find the threshold, and densities that are chosen and weighed one
+    by one predict better than those of one kind."""
     rng = np.random.default_rng(0)
     X = rng.exponential(size=(400, 20))
     y = (X[:, 0] > 1).astype(int) ^ (rng.random(400) < 0.05)
     clf = bp.AutoClassifier().fit(X[:200], y[:200])
     scores = clf.candidate_scores()["log_score"]
-    best = scores.to_series().nlargest(3).index
-    assert set(best) == {"leaves", "leaves, many tried", "chosen columns"}
+    assert set(scores.to_series().nlargest(2).index) == {"leaves", "leaves, many tried"}
+    assert scores.sel(model="chosen columns") > scores.sel(model=["columns", "linear", "quadratic", "trees"]).max()
     assert clf.members_["chosen columns"].predict(clf.recode(X[200:], "chosen columns")).shape == (200,)
+
+
+def test_what_labels_chose_is_chosen_anew_for_rows_that_are_left_out() -> None:
+    """Of noise, where nothing can be learned, no candidate promises more than a coin."""
+    promised = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(62, 60)), rng.integers(0, 2, 62)
+        clf = bp.AutoClassifier({"chosen": bp.MixedNB(columns="evidence", calibration="weights")}).fit(X, y)
+        promised.append(clf.stack_.candidates["chosen"][1])
+    assert max(promised) < np.log(0.5)
+    assert clf.candidate_scores()["left_out"] == "by folds"
+    order, columns = rng.permutation(62), rng.permutation(60)
+    again = bp.AutoClassifier(clf.candidates).fit(8.0 * X[order][:, columns], y[order])
+    assert again.stack_.candidates["chosen"][1] == pytest.approx(promised[-1], rel=1e-6)
+
+
+def test_a_stack_of_chosen_densities_is_saved(tmp_path: Path) -> None:
+    X, y = load_iris(return_X_y=True)
+    clf = bp.AutoClassifier({"chosen": bp.MixedNB(columns="evidence"), "naive": bp.GaussianNB()}).fit(X, y)
+    clf.save(tmp_path / "stack.npz")
+    np.testing.assert_array_equal(bp.load(tmp_path / "stack.npz").predict_proba(X), clf.predict_proba(X))
 
 
 def test_blocks_of_rows_change_no_interval_of_a_stack(

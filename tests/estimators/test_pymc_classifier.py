@@ -490,6 +490,50 @@ def test_draws_of_class_weights_have_a_monte_carlo_error():
     np.testing.assert_allclose(clf.predict_proba_mcse([[0.4]])[0], [expected, expected], rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    "mean",
+    [
+        lambda b, y: pm.math.switch(y == 0, b[0], b[1]),
+        lambda b, y: b[1 - y],
+        lambda b, y: pm.math.dot(np.eye(2)[y], b),
+        lambda b, y: pm.math.dot(pm.Data("one_hot", np.eye(2)[y]), b),
+        lambda b, y: b[0] + b[1] * np.where(y == 1, 1, -1),
+    ],
+)
+def test_a_variable_that_depends_on_the_label_outside_of_the_model_is_refused(mean):
+    y = np.repeat([0, 1], 5)
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=y)
+        pm.Normal("x1", pm.Normal("a", 0, 1, shape=2)[label], 1, observed=RNG.normal(size=10))
+        pm.Normal("x2", mean(pm.Normal("b", 0, 1, shape=2), y), 1, observed=RNG.normal(size=10) + y)
+    with pytest.raises(ValueError, match=r"'x2' depends on the label by values of shape .*as in mu\[y\]"):
+        bp.from_pymc(model)
+
+
+def test_a_variable_that_does_not_depend_on_the_label_may_have_constants_of_its_own():
+    y, covariate = np.repeat([0, 1], 5), RNG.normal(size=10)
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=y)
+        pm.Normal("x1", pm.Normal("a", 0, 1, shape=2)[label], 1, observed=RNG.normal(size=10))
+        pm.Normal("z", pm.Normal("b", 0, 1) * covariate + np.ones(10), 1, observed=RNG.normal(size=10))
+    assert bp.from_pymc(model).recognition()["solution"].tolist() == ["exact", "exact", "unused"]
+
+
+def test_cells_are_integrated_out_of_densities_of_a_fixed_number_of_rows():
+    counts, y = RNG.poisson(3.0, size=(12, 2)), np.arange(12) % 2
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=y)
+        rate = pm.Gamma("rate", 2.0, 1.0, shape=(2, 2))
+        pm.ZeroInflatedPoisson("x", 0.7, rate[label], observed=counts)
+    drawn = np.random.default_rng(0).gamma(3.0, size=(2, 50, 2, 2))
+    posterior = xr.Dataset({"rate": (("chain", "draw", "a", "b"), drawn)})
+    clf = bp.from_pymc(model, draws=xr.DataTree.from_dict({"posterior": posterior}))
+    density = 0.7 * poisson.pmf(2, drawn[..., 1]).mean((0, 1))
+    for rows in ([[np.nan, 2.0]], [[np.nan, 2.0]] * 12, [[1.0, 1.0], [np.nan, 2.0]]):
+        np.testing.assert_allclose(clf.predict_proba(rows)[-1], density / density.sum(), rtol=1e-9)
+    assert clf.explain(counts[:2])["weight"].notnull().all()
+
+
 def test_draws_that_are_not_finite_are_refused():
     width = np.full((2, 50, 2), np.nan)
     with pytest.raises(bp.errors.IncompleteDrawsError, match="the draws of 'width' are not all finite"):

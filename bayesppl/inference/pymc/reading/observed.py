@@ -6,7 +6,7 @@ and so do other observed variables and data of the length of the rows. The log d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
@@ -129,10 +129,14 @@ class Observed:
 
     def log_density(self, theta: Theta, codes: Array, values: Array, given: Mapping[str, Array]) -> Array:
         """Compute the log density of rows given their classes, (n_draws, n_rows), at draws by name."""
+        portions = self._portions(theta, codes, values, given)
+        return np.concatenate([found.sum(tuple(range(2, found.ndim))) for found in portions], axis=1)
+
+    def _portions(self, theta: Theta, codes: Array, values: Array, given: Mapping[str, Array]) -> Iterator[Array]:
+        """Compute entries of some rows at a time, of as many as the density takes."""
         width = max(1, int(np.prod(values.shape[1:])))
         n_draws = next((len(v) for v in theta.values()), 1)
         portion = self.length or max(1, CHUNK_CELLS // max(1, width * n_draws))
-        pieces = []
         for start in range(0, max(1, len(values)), portion):
             rows = [a[start : start + portion] for a in (codes, values, *(given[name] for name in self.given))]
             n_rows = len(rows[0])
@@ -143,9 +147,7 @@ class Observed:
                     *(self.held[name] for name in self.given),
                 )
                 rows = [np.concatenate([a, fill[n_rows:]]) for a, fill in zip(rows, held, strict=True)]
-            found = self.entries(theta, *rows)[:, :n_rows]
-            pieces.append(found.sum(tuple(range(2, found.ndim))))
-        return np.concatenate(pieces, axis=1)
+            yield self.entries(theta, *rows)[:, :n_rows]
 
     def log_marginal(self, theta: Theta, codes: Array, values: Array, given: Mapping[str, Array]) -> Array:
         """Compute the log density of rows, (n_draws, n_rows), with missing cells integrated out.
@@ -168,7 +170,8 @@ class Observed:
                 f"{self.name!r}, whose columns the model takes together: fill them in, or leave out all of them. "
                 f"explain() weighs such columns together as well, by blocks={{{self.name!r}: [...]}}"
             )
-        return np.where(gaps, 0.0, self.entries(theta, codes, filled)).sum(axes)
+        entries = np.concatenate(list(self._portions(theta, codes, filled, given)), axis=1)
+        return np.where(gaps, 0.0, entries).sum(axes)
 
     def _has_separate_cells(self, theta: Theta) -> bool:
         """Whether the density of a cell stays the same when the others of its row go to other rows."""
@@ -246,14 +249,26 @@ def _scores(found: Observed, theta: Theta, label: Label, taken: Array) -> Array:
     return out
 
 
-def _refuse_constants(found: Observed, label: Label | None, detail: str) -> NoReturn:
-    n_rows = len(found.observed)
+def require_independence(found: Observed, label: Label) -> None:
+    """Refuse a variable that depends on the label by constants alone, which classify no new row."""
+    for values in (*(leaf.data for leaf in _of_rows(found)), *found.held.values()):
+        if differs_by_class(values, label) and not (values == values[:1]).all():
+            raise ValueError(
+                f"{found.name!r} depends on the label by values of shape {values.shape} that are computed outside "
+                f"of the model, so that it has no part in the classification: index the parameters by the label "
+                f"within the model, as in mu[{label.name}], or compare it with the codes of the classes"
+            )
+
+
+def _of_rows(found: Observed) -> list[Constant]:
+    """List the constants of the length of the rows."""
     leaves = leaves_above([found.clone], list(found.parameters.values()))
-    fixed = [
-        leaf
-        for leaf in leaves
-        if isinstance(leaf, Constant) and n_rows in np.shape(leaf.data) and np.ndim(leaf.data)
-    ]
+    n_rows = len(found.observed)
+    return [leaf for leaf in leaves if isinstance(leaf, Constant) and n_rows in np.shape(leaf.data)]
+
+
+def _refuse_constants(found: Observed, label: Label | None, detail: str) -> NoReturn:
+    fixed = _of_rows(found)
     if fixed:
         shape = np.shape(fixed[0].data)
         hint = _hint(fixed[0].data, label)
@@ -264,13 +279,19 @@ def _refuse_constants(found: Observed, label: Label | None, detail: str) -> NoRe
     raise ValueError(f"{found.name!r} cannot be taken row by row ({detail}): {_DEPEND}")
 
 
+def differs_by_class(values: Array, label: Label) -> bool:
+    """Whether rows of the same class all have the same value."""
+    if len(values) != len(label.codes):
+        return False
+    first = values[[int(np.argmax(label.codes == code)) for code in label.codes]]
+    return bool(np.array_equal(values, first))
+
+
 def _hint(constant: Array, label: Label | None) -> str:
     """Say what to write instead of a constant of the length of the rows."""
-    if label is not None and len(constant) == len(label.codes):
-        first = [constant[np.argmax(label.codes == code)] for code in label.codes]
-        if np.array_equal(constant, first):
-            return (
-                "its rows differ by class only, so index a constant by the label within the model, as in "
-                f"pt.constant(values)[{label.name}]"
-            )
+    if label is not None and differs_by_class(constant, label):
+        return (
+            "its rows differ by class only, so index a constant by the label within the model, as in "
+            f"pt.constant(values)[{label.name}]"
+        )
     return "give it as pm.Data, and again with new rows"

@@ -26,7 +26,7 @@ from bayesppl.inference.pymc.reading.collapsing import Collapsed, collapse
 from bayesppl.inference.pymc.reading.compressed import all_rows, compress
 from bayesppl.inference.pymc.reading.label import Label, find_label
 from bayesppl.inference.pymc.reading.naturals import Simplices
-from bayesppl.inference.pymc.reading.observed import Observed, require_rows, same_values
+from bayesppl.inference.pymc.reading.observed import Observed, require_independence, require_rows, same_values
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.proof import ROWS, given_like
 from bayesppl.inference.pymc.reading.proposal import Proposal
@@ -74,6 +74,9 @@ def _read(model: Any, label_name: str, classes: Sequence[Hashable] | None, rng: 
         block = Block(coordinates, everything, label.variable in part)
         for x in block.observed:
             require_rows(x, theta, label, rng)
+        for x in everything:
+            if not x.depends_on_label:
+                require_independence(x, label)
         found.append(_recognise(block, label, weights, rng))
     if not any(block.observed for block in found):
         raise ValueError(
