@@ -327,7 +327,7 @@ def test_curved_classes_are_seen() -> None:
 
 
 def test_noise_beside_one_informative_column_is_left_out() -> None:
-    """Thresholds among many useless columns: leaves find the threshold, and densities that are chosen and weighed one
+    """Thresholds among many useless columns: leaves find the threshold, and densities chosen and weighed one
     by one predict better than those of one kind."""
     rng = np.random.default_rng(0)
     X = rng.exponential(size=(400, 20))
