@@ -170,7 +170,7 @@ class LeaveOneOut:
         left_out, fitted = (
             self.weights[counted] * log_scores(values, self.codes)[counted] for values in pairs[target]
         )
-        rows = {"row": counted}
+        rows = {"row": counted if self.places is None else self.places[counted]}
         pareto_k = np.zeros(len(counted)) if self.draws is None else self.draws.pareto_k[counted]
         good_k = 0.7 if self.draws is None else self.draws.good_k
         return (ExactELPD if self.draws is None else ELPDDataLOO)(

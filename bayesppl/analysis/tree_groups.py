@@ -76,6 +76,11 @@ class Trunk:
             )
         return rows
 
+    @property
+    def places(self) -> Array:
+        """Return the places of the rows of the fit among those given."""
+        return self.training_rows.places_given(self.training_rows.known_places)
+
     @cached_property
     def X(self) -> Any:
         """Encode the rows of the fit."""
@@ -95,22 +100,28 @@ class Trunk:
         """Draw codes of labels of encoded rows given their features: (n_draws, n_rows)."""
         return np.concatenate([draw_codes(np.exp(log_proba), rng) for log_proba in self.log_proba(X)])
 
-    def per_draw(self, values: Mapping[str, tuple[tuple[str, ...], Array]]) -> xr.Dataset:
+    def per_draw(
+        self, values: Mapping[str, tuple[tuple[str, ...], Array]], *, of_new_rows: bool = False
+    ) -> xr.Dataset:
         """Label arrays whose first axis is the draw."""
         shape = tuple(map(len, self.leading.values()))
         of_draws = {
             name: (("chain", "draw", *dims), array.reshape(*shape, *array.shape[1:]))
             for name, (dims, array) in values.items()
         }
-        return self.labelled(of_draws, self.leading)
+        return self.labelled(of_draws, self.leading, of_new_rows=of_new_rows)
 
     def labelled(
-        self, variables: Mapping[str, tuple[tuple[str, ...], Array]], coords: Mapping[str, Any]
+        self,
+        variables: Mapping[str, tuple[tuple[str, ...], Array]],
+        coords: Mapping[str, Any],
+        *,
+        of_new_rows: bool = False,
     ) -> xr.Dataset:
-        """Label arrays, those over rows by the places of the rows."""
-        lengths = [values.shape[dims.index("row")] for dims, values in variables.values() if "row" in dims]
-        rows = {"row": np.arange(lengths[0])} if lengths else {}
-        return labelled(self.posterior.model, variables, {**coords, **rows})
+        """Label arrays, those over rows by the places of the rows among those given."""
+        if any("row" in dims for dims, _ in variables.values()):
+            coords = {**coords, "row": np.arange(self.new_rows.shape[0]) if of_new_rows else self.places}
+        return labelled(self.posterior.model, variables, coords)
 
 
 def _parameters(trunk: Trunk, theta: Theta) -> xr.Dataset:
@@ -159,18 +170,22 @@ def _posterior_predictive(trunk: Trunk) -> xr.Dataset:
 
 def _predictions(trunk: Trunk) -> xr.Dataset:
     """Draw labels given the features of each new row."""
-    return trunk.per_draw({"y": (("row",), trunk.labels(trunk.new_rows, trunk.streams["predictions"]))})
+    labels = trunk.labels(trunk.new_rows, trunk.streams["predictions"])
+    return trunk.per_draw({"y": (("row",), labels)}, of_new_rows=True)
 
 
 def _predictions_constant_data(trunk: Trunk) -> xr.Dataset:
     """Return features and covariates of each new row."""
     columns, rows = trunk.posterior.model.family.bound, trunk.new_rows
     given = {name: (("row",), values) for name, values in columns.covariates(rows).items()}
-    return trunk.labelled({**columns.label_rows(rows), **given}, {})
+    return trunk.labelled({**columns.label_rows(rows), **given}, {}, of_new_rows=True)
 
 
 def _log_likelihood(trunk: Trunk) -> xr.Dataset:
-    """Compute log p(y, x | θ), log p(y | θ), log p(x | y, θ), log p(y | x, θ), those wanted, by rows."""
+    """Compute log p(y, x | θ), log p(y | θ), log p(x | y, θ), log p(y | x, θ), those wanted, by rows.
+
+    Each is multiplied by the weight of its row.
+    """
     family, codes, theta = trunk.posterior.model.family, trunk.training_rows.codes, trunk.theta
     _refuse_huge("log_likelihood", trunk)
     found = {"y": logarithm(theta[CLASS_WEIGHTS])[:, codes]}
@@ -181,7 +196,8 @@ def _log_likelihood(trunk: Trunk) -> xr.Dataset:
         densities = (family.log_likelihood(chunk)(trunk.X) for chunk in trunk.steps(len(codes)))
         found["x"] = np.concatenate([density[own] for density in densities])
         found["joint"] = found["y"] + found["x"]
-    return trunk.per_draw({part: (("row",), found[part]) for part in trunk.parts})
+    weights = trunk.training_rows.weights  # a row of weight w is w rows, which ArviZ leaves out together
+    return trunk.per_draw({part: (("row",), weights * found[part]) for part in trunk.parts})
 
 
 def _log_prior(trunk: Trunk) -> xr.Dataset:

@@ -171,7 +171,7 @@ def compare(
             of_levels = model == "categorical-nb"
             file = file_rows.Source(Path(data), target, dialect, chosen, unlabelled, missing, of_levels)
             source, levels = file.rows(most_rows if model == AUTO else None), file.chosen.categorical
-        file_rows.check(source, of_numbers=binarize is not None or model not in OF_LEVELS)
+        file_rows.check(source, of_numbers=model not in OF_LEVELS, binarizes=binarize is not None)
         with rows_at(source.X.index.__getitem__):
             if model == AUTO:
                 taken = compare_stack.taken_for(source.X)

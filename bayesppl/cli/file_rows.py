@@ -168,7 +168,7 @@ def embedded(data: str) -> FileRows:
     return FileRows(*datasets.load(data), "target")
 
 
-def check(rows: FileRows, *, of_numbers: bool) -> None:
+def check(rows: FileRows, *, of_numbers: bool, binarizes: bool = False) -> None:
     """Refuse labels and cells that no classifier of the kind could use, naming column, value and remedy."""
     classes, codes = encode(rows.y, rows.target)
     labels, counts = classes.tolist(), np.bincount(codes)
@@ -178,7 +178,9 @@ def check(rows: FileRows, *, of_numbers: bool) -> None:
             "class needs one row to fit and one to score. Drop the class, merge it with another, or choose "
             "another --target"
         )
-    if of_numbers:
+    if binarizes:
+        require_numbers(rows, "--binarize cuts numbers only")
+    elif of_numbers:
         require_numbers(rows)
 
 
@@ -213,16 +215,14 @@ def _refuse_spaces(labels: Iterable[Any], target: str) -> None:
             )
 
 
-def require_numbers(rows: FileRows) -> None:
+def require_numbers(rows: FileRows, instead: str = "--model mixed-nb takes text for levels") -> None:
     """Refuse text for a model of numbers, with what may be done about it."""
     try:
         as_table(rows.X).numeric()
     except ValueError as error:
         # the cell that is no number, rather than the first that is text
         remark = next(frame_columns.remarks(rows.X), None)
-        raise ValueError(
-            f"{remark or error}. Here: --drop COLUMN leaves a column out; --model mixed-nb takes text for levels."
-        ) from None
+        raise ValueError(f"{remark or error}. Here: --drop COLUMN leaves a column out; {instead}.") from None
 
 
 def refuse_gaps(rows: FileRows) -> None:

@@ -214,6 +214,8 @@ def verify(model: Path, data: Path, target: str, dialect: Dialect) -> None:
     if not isinstance(classifier, Learner):
         raise ValueError(f"{str(model)!r} holds {type(classifier).__name__}, which forgets no rows")
     known, features = known_texts(classifier), tuple(map(str, classifier.fitted_.columns.names))
+    if target in features:
+        raise ValueError(f"--target {target!r} is a feature of this model; name the column of the labels")
     chosen, classes = Chosen(keep=features, categorical=tuple(known)), classifier.classes_.tolist()
     if all(isinstance(label, str) for label in classes):
         known = {**known, target: classes}

@@ -93,8 +93,8 @@ class Beta(CellBelief):
         require_defined(
             bad,
             "the density of 'probability' has no single mode",
-            ": MAP needs alpha ≥ 1 and beta ≥ 1, not both 1, after the data. Use a prior with alpha, beta > 1, or "
-            "rule='mean' or 'predictive'; in place of inference='em', 'gibbs'.",
+            ": MAP needs alpha ≥ 1 and beta ≥ 1, not both 1, after the data. Use a prior with alpha, beta > 1; in "
+            "place of rule='map', 'mean' or 'predictive'; in place of inference='em', 'gibbs'.",
         )
         # never above one, as (α − 1)/(α + β − 2) can be in floating-point numbers
         return {"probability": successes / (successes + failures)}

@@ -122,7 +122,8 @@ class Dirichlet(Conjugate):
             (excess < 0) | (total <= 0),
             f"the density of {self.parameter!r} has no single mode",
             ": MAP needs every concentration ≥ 1, and one above it, after the data. Use a prior with "
-            "concentration > 1, or rule='mean' or 'predictive'; in place of inference='em', 'gibbs'.",
+            "concentration > 1; in place of rule='map', 'mean' or 'predictive'; in place of inference='em', "
+            "'gibbs'.",
         )
         return {self.parameter: excess / total}
 

@@ -28,6 +28,7 @@ from bayesppl.families import Family
 from bayesppl.families.gaps import have_gaps
 from bayesppl.files.saving import write
 from bayesppl.inference import Inference, choose
+from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import row_ranges
 from bayesppl.model.calibration import Option, check_option
 from bayesppl.model.declaration import ClassWeights, Declaration
@@ -88,7 +89,7 @@ class DeclaredClassifier(BayesClassifier, ABC):
         if self.unlabelled_weight == "loo":
             return None
         requirement = "be 'loo' or positive (unlabelled='drop' leaves such rows out)"
-        real("unlabelled_weight", self.unlabelled_weight, requirement, lambda weight: weight > 0)
+        real("unlabelled_weight", self.unlabelled_weight, requirement, lambda weight: 0 < weight < np.inf)
         return float(self.unlabelled_weight)
 
     def _infer(self, learned: Learned, rows: Rows | None = None) -> Fitted:
@@ -242,7 +243,8 @@ def require_complete_rows(rows: Rows | None, inference: Inference) -> None:
     if not rows.partly.is_informative and not inference.completes_rows:
         raise NotConjugateError(
             f"{len(rows.partly)} rows have no label, or one in doubt, so that the posterior has no closed form: "
-            "inference='gibbs' draws from it, inference='em' finds its mode"
+            "under conjugate priors inference='gibbs' draws from it, and inference='em' finds its mode; under "
+            "others leave such rows out, by unlabelled='drop'"
         )
 
 
@@ -273,12 +275,23 @@ def read_first(
     """
     declared = None if classes is None else declared_classes(classes)
     rows = Rows.read(X, y, sample_weight, declared, unlabelled)
-    if len(rows.classes) < 2 and classes is None:
-        raise ValueError(
-            f"the target holds one class only, {rows.classes.tolist()[0]!r}; a classifier needs at least two. "
-            "Pass classes=[...] to declare the classes: others that do not occur in these rows, or this one alone"
-        )
+    if classes is None:
+        require_two_classes(rows.classes)
     return rows
+
+
+def require_two_classes(found: Array) -> None:
+    """Refuse labels that are all the same, where no classes are declared.
+
+    Raises
+    ------
+    ValueError
+    """
+    if len(found) < 2:
+        raise ValueError(
+            f"the target holds one class only, {found.tolist()[0]!r}; a classifier needs at least two. Pass "
+            "classes=[...] to declare the classes: others that do not occur in these rows, or this one alone"
+        )
 
 
 def read_all(

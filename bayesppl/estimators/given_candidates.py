@@ -36,6 +36,10 @@ def named(candidates: Any) -> dict[str, Any]:
     ValueError
         If there are none.
     """
+    of_several = candidates.values() if isinstance(candidates, Mapping) else candidates
+    for clf in of_several if isinstance(candidates, Mapping | list | tuple) else ():
+        if isinstance(clf, type):
+            raise TypeError(f"candidates hold the class {clf.__name__}; make one of it, as in {clf.__name__}()")
     if isinstance(candidates, Mapping):
         found = dict(candidates)
     elif isinstance(candidates, list | tuple):
@@ -51,7 +55,7 @@ def named(candidates: Any) -> dict[str, Any]:
     if not found:
         raise ValueError("candidates is empty; name estimators, or leave it None to have them picked")
     for name, clf in found.items():
-        if isinstance(clf, type) or not (hasattr(clf, "fit") and hasattr(clf, "predict_proba")):
+        if not (hasattr(clf, "fit") and hasattr(clf, "predict_proba")):
             raise TypeError(
                 f"candidates[{spelled(name)}] is {spelled(clf)}, which has no predict_proba: a candidate is an "
                 "estimator of bayesppl (a family goes into bayesppl.GenerativeClassifier), a pipeline that ends "

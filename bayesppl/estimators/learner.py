@@ -31,6 +31,7 @@ from bayesppl.estimators.declared import (
     DeclaredClassifier,
     read_all,
     read_first,
+    require_two_classes,
     start,
     with_gaps_apart,
 )
@@ -104,7 +105,10 @@ class Learner(DeclaredClassifier, ABC):
             if y is not None:
                 raise ValueError("pass y or annotations, not both: labels of y can be those of one more annotator")
             noise = LabelNoise() if self.label_noise is None else self.label_noise
-            return read_annotated(X, annotations, sample_weight, declared, noise, self.missing_labels)
+            rows = read_annotated(X, annotations, sample_weight, declared, noise, self.missing_labels)
+            if declared is None:
+                require_two_classes(rows.classes)
+            return rows
         if declared is not None and len(declared) > 1 and np.shape(y)[1:] == (len(declared),):
             return read_soft(X, y, sample_weight, declared, self.label_noise, self.missing_labels)
         rows = read_all(X, y, sample_weight, self.classes, self.missing_labels)

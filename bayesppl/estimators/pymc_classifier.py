@@ -269,7 +269,9 @@ def from_pymc(
         raise TypeError(
             f"draws must be the tree that pm.sample returns, found a {type(draws).__name__} without a 'posterior'"
         )
-    return clf._learn(model, draws=draws["posterior"].to_dataset().transpose("chain", "draw", ...))
+    from bayesppl.inference.pymc.reading.tree import in_order_of
+
+    return clf._learn(model, draws=in_order_of(model, draws))
 
 
 def model_with_rows(X: Any, y: Any) -> pm.Model:

@@ -15,9 +15,11 @@ import numpy as np
 from scipy.stats import chisquare
 
 from bayesppl.conjugate import Dirichlet
+from bayesppl.data.arguments import generator, whole
 from bayesppl.data.labels import encode_labels, one_hot
+from bayesppl.data.names import spelled
 from bayesppl.data.read_table import as_table
-from bayesppl.errors import ConvergenceWarning
+from bayesppl.errors import ConvergenceWarning, ImproperError
 from bayesppl.families.family import Family
 from bayesppl.inference.nuts import NUTS
 from bayesppl.inference.pymc.build import Encoded
@@ -79,6 +81,11 @@ def simulation_based_calibration(
             f"family must be a family, such as bayesppl.Gaussian('diag'), found a {type(family).__name__}: a "
             "model written in PyMC is calibrated by simuk.SBC(model), which samples it again for every simulation"
         )
+    whole("simulations", simulations, 1)
+    if whole("n_ranks", n_ranks, 2) % 2:
+        raise ValueError(f"n_ranks must be even, so that its halves can be compared, found {n_ranks}")
+    if inference is not None and not isinstance(inference, NUTS):
+        raise TypeError(f"inference must be a bayesppl.NUTS, found {spelled(inference)}")
     table = as_table(X)
     classes, codes = encode_labels(y)
     bound = family.bind(table, tuple(classes.tolist()))
@@ -86,7 +93,9 @@ def simulation_based_calibration(
     X = bound.bound.encode(table)
     covariates = bound.bound.covariates(X)
     prior = model.prior(model.statistics(X, one_hot(codes, len(classes))))
-    rng = np.random.default_rng(random_state)
+    if not prior.is_proper().all():
+        raise ImproperError("an improper prior has no draws to be calibrated by; use a proper one")
+    rng = generator(random_state)
     ties = rng.spawn(1)[0]
     ranks: dict[str, list[Array]] = {name: [] for name in model.dims}
     for _ in range(simulations):

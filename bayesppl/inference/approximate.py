@@ -17,6 +17,7 @@ import numpy as np
 
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
+from bayesppl.data.arguments import whole
 from bayesppl.data.rows import Rows
 from bayesppl.inference.base import Drawing, Draws, interrupts_raised
 from bayesppl.inference.progress import is_watched
@@ -96,6 +97,8 @@ class ADVI(_ByPyMC):
     def _run(self, pymc_model: Any) -> tuple[Any, tuple[int, int], dict[str, Any]]:
         import pymc as pm
 
+        for name in ("iterations", "draws"):
+            whole(f"ADVI: {name}", getattr(self, name), 1)
         method = "fullrank_advi" if self.full_rank else "advi"
         with interrupts_raised():  # at once, and not after the draws are compiled
             fitted = pm.fit(self.iterations, method=method, random_seed=self.random_state, progressbar=False)
@@ -141,6 +144,8 @@ class SMC(_ByPyMC):
     def _run(self, pymc_model: Any) -> tuple[Any, tuple[int, int], dict[str, Any]]:
         import pymc as pm
 
+        for name in ("draws", "chains"):
+            whole(f"SMC: {name}", getattr(self, name), 1)
         try:
             tree = pm.sample_smc(
                 self.draws, chains=self.chains, cores=1, random_seed=self.random_state, progressbar=False

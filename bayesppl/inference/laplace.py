@@ -19,6 +19,7 @@ from scipy.linalg import cho_solve, solve_triangular
 
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
+from bayesppl.data.arguments import whole
 from bayesppl.data.rows import Rows
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.inference.base import Drawing, Draws
@@ -73,6 +74,7 @@ class Laplace(Drawing):
         return self._of_statistics(model, model.prior(statistics), statistics, is_watched())
 
     def _draw(self, model: GenerativeModel, prior: Joint, pymc_model: Any) -> Draws:
+        whole("Laplace: draws", self.draws, 1)
         density = log_density(pymc_model)
         mode, root = _mode_and_root(density, density.centre)
         value = density(mode)[0]

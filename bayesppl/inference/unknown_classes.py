@@ -225,6 +225,6 @@ def incomplete(
         first = search_start(prior_of, known, augmentation, seeds, restarts, np.random.default_rng(seed))
     elif any(have_gaps(model.family, X[at]).any() for at in ranges):
         first = search_start(prior_of, known, augmentation, lambda _: first, 1, np.random.default_rng(seed))
-    dims: dict[str, tuple[str, ...]] = {CONFUSION: ("annotator", "class", "label")} if extra else {}
+    dims: dict[str, tuple[str, ...]] = {CONFUSION: ("annotator", "class", "given_label")} if extra else {}
     record = {} if partly.votes is None else {"annotators": tuple(map(str, partly.votes.names))}
     return Incomplete(model, prior_of(first), known, augmentation, first, dims, record, elsewhere)

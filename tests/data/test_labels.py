@@ -1,5 +1,6 @@
 """Labels of every shape, and the mark of rows without one."""
 
+import arviz as az
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +15,7 @@ FEW = np.where(np.arange(150) % 6 == 0, Y, -1)
 
 
 def fitted(y, **options):
-    clf = bp.GaussianNB(unlabelled_weight=1.0, inference="em", **{"unlabelled_label": -1, **options})
+    clf = bp.GaussianNB(**{"unlabelled_weight": 1.0, "inference": "em", "unlabelled_label": -1, **options})
     return clf.fit(X, y)
 
 
@@ -87,3 +88,52 @@ def test_fits_of_rows_partly_known_list_their_attributes_and_show_themselves():
         assert type(clf).__name__ in clf._repr_html_()
     undetermined = bp.GaussianNB("jeffreys").partial_fit(X[:1], Y[:1], classes=[0, 1, 2])
     assert "posterior_" in dir(undetermined)
+
+
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.UnlabelledWarning")
+@pytest.mark.parametrize("unlabelled", ["drop", "learn"])
+def test_rows_of_trees_and_scores_are_named_by_their_places_among_those_given(unlabelled):
+    clf = fitted(FEW, unlabelled=unlabelled)
+    tree, labelled = (
+        clf.to_datatree(X[:2], groups="all", draws=5, chains=1, random_state=0),
+        np.flatnonzero(FEW >= 0),
+    )
+    for group in ("observed_data", "log_likelihood", "posterior_predictive", "constant_data"):
+        np.testing.assert_array_equal(tree[group]["row"], labelled)
+    np.testing.assert_array_equal(tree["observed_data"]["x"], X[tree["observed_data"]["row"]])
+    np.testing.assert_array_equal(clf.loo().elpd().elpd_i["row"], labelled)
+    assert tree["predictions"]["row"].values.tolist() == [0, 1]
+
+
+def test_log_likelihoods_have_the_weights_of_their_rows():
+    weights = np.where(np.arange(150) % 5 == 0, 3.0, 1.0)
+    asked = {"draws": 3, "chains": 1, "random_state": 0, "groups": ["log_likelihood"], "log_likelihood": "joint"}
+    clf = bp.GaussianNB().fit(X, Y, weights)
+    found = clf.to_datatree(**asked)["log_likelihood"]["joint"]
+    theta = {name: values[0] for name, values in clf.posterior_.draws(1, 3, np.random.default_rng(0)).items()}
+    density = clf.posterior_.model.log_joint(theta)(X)[:, np.arange(150), Y]
+    np.testing.assert_allclose(found[0], weights * density, rtol=1e-12)
+
+
+def test_annotations_of_one_class_are_no_classifier():
+    with pytest.raises(ValueError, match="the target holds one class only, 'a'"):
+        bp.GaussianNB(inference="em").fit(X[:3], annotations=[["a", "a"]] * 3)
+
+
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.ConvergenceWarning")
+def test_arviz_summarises_annotators():
+    crowd = bp.dawid_skene([["a", "b"], ["b", "b"], ["a", "a"]] * 5, inference=bp.Gibbs(draws=60, random_state=0))
+    assert any("confusion" in name for name in az.summary(crowd.to_datatree()).index)
+
+
+@pytest.mark.parametrize(
+    "inference", [bp.Laplace(draws=0), bp.ADVI(iterations=0), bp.SMC(draws=0), bp.SMC(chains=0)]
+)
+def test_inferences_check_their_numbers(inference):
+    with pytest.raises(ValueError, match=r"(Laplace|ADVI|SMC): \w+ must be at least 1, found 0"):
+        bp.GaussianNB(inference=inference).fit(X[:, :1], Y)
+
+
+def test_a_weight_of_unlabelled_rows_is_finite():
+    with pytest.raises(ValueError, match="unlabelled_weight must be 'loo' or positive"):
+        fitted(FEW, unlabelled="learn", unlabelled_weight=np.inf)

@@ -186,6 +186,12 @@ def test_a_label_that_every_guest_holds_impossible_scores_minus_infinity() -> No
     np.testing.assert_allclose(parts.sum("model"), [[1.0, 0.0, 0.0]], atol=1e-12)
 
 
+def test_a_class_in_place_of_a_candidate_is_refused() -> None:
+    for candidates in ([bp.GaussianNB], {"naive": bp.GaussianNB}):
+        with pytest.raises(TypeError, match=r"hold the class GaussianNB; make one of it, as in GaussianNB\(\)"):
+            bp.AutoClassifier(candidates).fit(X, Y)
+
+
 def test_one_candidate_needs_no_rows_to_be_chosen() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -534,6 +534,40 @@ def test_cells_are_integrated_out_of_densities_of_a_fixed_number_of_rows():
     assert clf.explain(counts[:2])["weight"].notnull().all()
 
 
+def test_draws_are_taken_by_the_coords_of_the_model():
+    y = np.array([0, 1, 2, 2, 0, 1])
+    rows = np.random.default_rng(0).normal(size=(6, 2)) + y[:, None]
+
+    def model(rows, classes=("yes", "no", "maybe")):
+        with pm.Model(coords={"class": classes, "column": ["b", "a"]}) as found:
+            label = pm.Categorical("y", pm.Dirichlet("w", np.ones(3), dims="class"), observed=y)
+            mean = pm.Normal("mean", 0.0, 2.0, dims=("class", "column"))
+            pm.Laplace("x", mean[label], 1.0, observed=rows)
+        return found
+
+    rng = np.random.default_rng(1)
+    posterior = xr.Dataset(
+        {
+            "w": (("chain", "draw", "class"), rng.dirichlet([2.0, 3.0, 3.0], (2, 50))),
+            "mean": (("chain", "draw", "class", "column"), rng.normal(size=(2, 50, 3, 2)) + np.arange(3)[:, None]),
+        },
+        {"class": ["yes", "no", "maybe"], "column": ["b", "a"]},
+    )
+    seen = xr.Dataset({"y": ("row", y), "x": (("row", "column"), rows)})
+    tree = xr.DataTree.from_dict({"posterior": posterior})
+    expected = bp.from_pymc(model(rows), "y", draws=tree).predict_proba(rows)
+    for other in (
+        posterior.isel({"class": [2, 0, 1], "column": [1, 0]}),
+        posterior.transpose("column", "class", "draw", "chain"),
+    ):
+        tree = xr.DataTree.from_dict({"posterior": other, "observed_data": seen})
+        np.testing.assert_array_equal(bp.from_pymc(model(rows), "y", draws=tree).predict_proba(rows), expected)
+    with pytest.raises(ValueError, match="the draws were made given other values of 'x'"):
+        bp.from_pymc(model(rows + 1.0), "y", draws=tree)
+    with pytest.raises(ValueError, match=r"the draws have the coords .* of 'class', and the model has"):
+        bp.from_pymc(model(rows, ("yes", "no", "never")), "y", draws=tree)
+
+
 def test_draws_that_are_not_finite_are_refused():
     width = np.full((2, 50, 2), np.nan)
     with pytest.raises(bp.errors.IncompleteDrawsError, match="the draws of 'width' are not all finite"):

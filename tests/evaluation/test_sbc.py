@@ -141,3 +141,20 @@ def test_simuk_calibrates_the_model_that_is_declared():
         assert ranks[name].shape == (1, n, *ours[name].shape[2:])
         share = (ranks[name].values[0] + 0.5) / (draws + 1)
         assert (np.abs(share.mean(0) - 0.5) < 5 / np.sqrt(12 * n)).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_ranks": 101}, "n_ranks must be even"),
+        ({"n_ranks": 0}, "n_ranks must be at least 2, found 0"),
+        ({"simulations": 0}, "simulations must be at least 1, found 0"),
+        ({"inference": "nuts"}, "inference must be a bayesppl.NUTS, found 'nuts'"),
+        ({"family": bp.Gaussian(prior="jeffreys")}, "an improper prior has no draws to be calibrated by"),
+    ],
+)
+def test_settings_that_calibrate_nothing_are_refused(options, message):
+    rows, labels = [[0, 1], [1, 0], [1, 1], [0, 0]] * 3, ["a", "a", "b", "b"] * 3
+    asked = {"family": bp.Bernoulli(), "X": rows, "y": labels, **options}
+    with pytest.raises((ValueError, TypeError), match=message):
+        bp.simulation_based_calibration(**asked)

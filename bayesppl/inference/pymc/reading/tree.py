@@ -10,8 +10,9 @@ import pymc as pm
 from pytensor.compile.mode import Mode
 from pytensor.graph.traversal import ancestors
 
+from bayesppl.data.names import listed
 from bayesppl.errors import NotConjugateError
-from bayesppl.inference.pymc.graphs import Interpreter, substitute
+from bayesppl.inference.pymc.graphs import Interpreter, evaluate, substitute
 from bayesppl.inference.pymc.model_density import log_priors
 from bayesppl.inference.pymc.reading.blocks import Reading
 from bayesppl.inference.pymc.reading.solving import block_names
@@ -54,6 +55,38 @@ def posterior_group(reading: Reading, posterior: Any, flat: Theta, lead: Mapping
             f"{', '.join(missing)}: computed from the family's parameters only in the other direction"
         )
     return dataset
+
+
+def in_order_of(model: pm.Model, tree: Any) -> Any:
+    """Return posterior draws in the order of the model's dims and coords.
+
+    Raises
+    ------
+    ValueError
+        If they have other coords, or were drawn given other values.
+    """
+    drawn = tree["posterior"].to_dataset()
+    of_model = {v.name: tuple(model.named_vars_to_dims.get(v.name) or ()) for v in model.free_RVs}
+    for dim in {dim for dims in of_model.values() for dim in dims} & drawn.indexes.keys():
+        own, labels = drawn.indexes[dim].tolist(), list(model.coords[dim] or drawn.indexes[dim])
+        if sorted(map(str, own)) != sorted(map(str, labels)):
+            raise ValueError(
+                f"the draws have the coords {listed(own)} of {dim!r}, and the model has {listed(labels)}: pass "
+                "what pm.sample returns for this model"
+            )
+        drawn = drawn.isel({dim: [own.index(label) for label in labels]}) if own != labels else drawn
+    seen = tree.children.get("observed_data", {})
+    for variable in model.observed_RVs:
+        [values] = evaluate([model.rvs_to_values[variable]])
+        if variable.name in seen and not np.array_equal(seen[variable.name].values, values, equal_nan=True):
+            raise ValueError(
+                f"the draws were made given other values of {variable.name!r} than the model holds: sample it "
+                "again"
+            )
+    for name in of_model.keys() & drawn.keys():
+        if set(of_model[name]) <= set(drawn[name].dims):
+            drawn[name] = drawn[name].transpose("chain", "draw", *of_model[name], ...)
+    return drawn
 
 
 def log_prior_group(reading: Reading, posterior: Any, flat: Theta, lead: Mapping[str, Any]) -> Any:
