@@ -49,7 +49,6 @@ _OTHERS = {
     r"bayesppl\.Gaussian\('tied'\)": "--model lda",
     r"bayesppl\.Gaussian\(prior='jeffreys'\)": "--model gaussian-nb --prior jeffreys",
     r", or (pass|declare) a bayesppl\.\w+": "",
-    r"covariance='diag'": "--model gaussian-nb",
     r"integers=(?!')": "--integers",
     r"^integers (makes|names) ": r"--integers \1 ",
     r"Convert it, as in X\[.*": "Write such a column as integers: in pandas, by astype('Int64'), or as text",

@@ -157,7 +157,7 @@ def column_options(command: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         if drop and keep:
             raise ValueError("--drop and --only are both given; name the columns to leave out, or those to use")
-        command(*args, chosen=Chosen(drop, keep, categorical), **options)
+        command(*args, chosen=Chosen(drop, tuple(dict.fromkeys(keep)), categorical), **options)
 
     return with_columns
 

@@ -91,12 +91,13 @@ class Rows:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         table = as_table(X)
-        if is_other_order(X, y):
-            warn(
-                "X and y have the same index in different orders; rows and labels are paired by position. Pass "
-                "y.loc[X.index] to pair them by index, or reset the index of both",
-                UserWarning,
-            )
+        for name, values, what in (("y", y, "labels"), ("sample_weight", sample_weight, "weights")):
+            if is_other_order(X, values):
+                warn(
+                    f"X and {name} have the same index in different orders; rows and {what} are paired by "
+                    f"position. Pass {name}.loc[X.index] to pair them by index, or reset the index of both",
+                    UserWarning,
+                )
         labels, absent = without_missing(y, unlabelled)
         is_blank = len(absent) > 0 and bool(absent.all())
         if classes is None:

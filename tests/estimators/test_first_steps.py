@@ -140,6 +140,9 @@ def test_labels_in_another_order_than_their_rows_are_warned_of():
     shuffled = pd.Series(HALVES).sample(frac=1, random_state=0)
     with pytest.warns(UserWarning, match=r"same index in different orders.*y\.loc\[X\.index\]"):
         bp.GaussianNB().fit(frame, shuffled)
+    weights = pd.Series(np.arange(1.0, 41.0)).sample(frac=1, random_state=0)
+    with pytest.warns(UserWarning, match=r"weights are paired by position.*sample_weight\.loc\[X\.index\]"):
+        bp.GaussianNB().fit(frame, HALVES, weights)
     bp.GaussianNB().fit(frame, shuffled.loc[frame.index])
     bp.GaussianNB().fit(frame, shuffled.reset_index(drop=True))
     bp.GaussianNB().fit(frame, shuffled.to_numpy())
