@@ -175,7 +175,7 @@ class NUTS(Drawing):
             raise RuntimeError(
                 f"the sampler did not run: {str(error).splitlines()[0]}. If no point to start from was found, the "
                 "density or its gradient is not finite near the initial values: give the variables others, by "
-                "initval=, or priors that stay inside the support"
+                "initval=, or priors that stay inside the support, and see that every row lies inside it"
             ) from error
         stats = tree["sample_stats"]
         reported = {ours: np.asarray(stats[theirs]) for theirs, ours in _REPORTED.items() if theirs in stats}
