@@ -142,7 +142,13 @@ def test_sampled_posteriors_have_monte_carlo_errors_of_the_weighted_probabilitie
     assert (error > 0).all()
     tiny = replace(clf.fitted_.calibration, weights=np.full(3, 1e-9))
     same = replace(clf.fitted_, calibration=tiny)
-    assert (same.posterior.predictive_mcse(same.parts(same.encode(X[:5, :3]))) < 1e-6).all()
+    # features count for nothing, and what is left is the error of the drawn class weights
+    samples = clf.posterior_.samples["class_weights"].reshape(-1, 2)
+    left = same.posterior.predictive_mcse(same.parts(same.encode(X[:5, :3])))
+    n_batches = int(np.sqrt(len(samples)))
+    np.testing.assert_allclose(
+        left, np.tile(samples.std(0) / np.sqrt(len(samples)), (5, 1)), rtol=4 / np.sqrt(2 * (n_batches - 1))
+    )
 
 
 def test_it_survives_saving_cloning_and_pickling(weighted, tmp_path):
