@@ -83,7 +83,7 @@ def _all_known(fitted: Fitted) -> Posterior:
         raise NotConjugateError(
             f"there is no evidence in closed form: {n_rows} rows of the fit are only partly known: their label, "
             "cells, component in a mixture or weight in a t density is not. Compare such fits by rows that they "
-            "have not seen; where labels are missing, unlabelled='drop' fits the rows that have one"
+            "have not seen; where labels are missing, fit the rows that have one"
         )
     return fitted.posterior
 

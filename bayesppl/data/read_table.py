@@ -129,8 +129,9 @@ def _frame_of_columns(columns: dict[Any, Any]) -> Any:
     # pandas would round integers beside gaps in a list
     as_they_are: dict[Any, Any] = {}
     for name, cells in columns.items():
-        if isinstance(cells, np.ndarray) and cells.ndim == 2:
-            as_they_are |= zip(indexed(name, cells.shape[1]), cells.T, strict=True)
+        if isinstance(cells, np.ndarray) and cells.ndim > 1 and len(cells):
+            flat = cells.reshape(len(cells), -1)
+            as_they_are |= zip(indexed(name, flat.shape[1]), flat.T, strict=True)
         else:
             as_they_are[name] = as_objects(cells, len(cells)) if isinstance(cells, list | tuple) else cells
     try:

@@ -229,8 +229,8 @@ class LevelColumns(BoundColumns):
             raise RowError(
                 f"column {self.columns[j]!r} holds {unknown[0]!r} in row ",
                 int(np.argmax(codes == found.index(unknown[0]))),
-                f", which is not among its declared levels {list(self.outcomes[j])}. Correct the value, declare "
-                "the level, or leave levels=None to learn them and to allow for unseen ones.",
+                f", which is not among its declared levels {list(self.outcomes[j])}. Correct the value, or "
+                "declare the level; a family with levels=None learns them, and allows for unseen ones.",
             )
         return np.asarray([*(position.get(level, len(position)) for level in found), -1])[codes]
 

@@ -78,10 +78,18 @@ def test_a_column_that_another_is_given_is_named_where_columns_are_weighed():
         first = pm.Normal("first", mean[label], 1.0, observed=PLANE[:, 0])
         pm.Normal("second", slope[label] * first, 1.0, observed=PLANE[:, 1])
     clf = bp.from_pymc(model, draws=draws_of(mean=(2,), slope=(2,)))
-    with pytest.raises(
-        ValueError, match="'first' is missing in row 0, but another variable of the model is given it"
-    ):
-        clf.explain({"first": [1.0], "second": [0.0]})
+    rows = {"first": [1.0, -0.5], "second": [0.0, 2.0]}
+    with pytest.raises(ValueError, match=r"'first' is missing where 'second' is there, .* explain"):
+        clf.explain(rows)
+    # weighed together, both are there or neither is
+    found = clf.explain(rows, blocks={"first and second": ["first", "second"]})
+    odds = np.log(clf.predict_proba(rows) / clf.predict_proba(rows)[:, ::-1])
+    total = (found["prior"] + found["weight"].sum("feature")).transpose("row", "class")
+    np.testing.assert_allclose(total, odds, rtol=1e-9)
+    np.testing.assert_allclose(clf.predict_proba({name: [np.nan] for name in rows}), [[0.4, 0.6]], rtol=1e-9)
+    # the mean of what is given needs no cell of what it is given to
+    alone = clf.predict_proba({"first": [1.0], "second": [np.nan]})
+    assert alone[0, 0] != pytest.approx(0.4)
 
 
 def test_a_density_that_mixes_cells_is_found_by_trying():
@@ -116,7 +124,7 @@ def test_what_is_given_to_another_variable_cannot_be_missing():
         log_rate = pm.Normal("log_rate", 1.0, 1.0, shape=(2,))
         pm.Poisson("n", pm.math.exp(log_rate)[label] * exposure, observed=COUNTS[:, 0])
     clf = bp.from_pymc(model, draws=draws_of(log_rate=(2,)))
-    with pytest.raises(ValueError, match="'exposure' is missing in row 0, but another variable"):
+    with pytest.raises(ValueError, match="'exposure' is missing where 'n' is there"):
         clf.predict({"n": [3.0], "exposure": [np.nan]})
     expected = clf.fitted_.posterior.predictive_weights()
     np.testing.assert_allclose(clf.predict_proba({"n": [np.nan], "exposure": [2.0]})[0], expected, rtol=1e-9)

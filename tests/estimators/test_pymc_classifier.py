@@ -578,3 +578,44 @@ def test_draws_that_are_not_finite_are_refused():
 def test_draws_without_a_posterior_are_refused(draws):
     with pytest.raises(TypeError, match="draws must be the tree"):
         bp.from_pymc(_uniform([[0.2], [0.9], [0.5]], [0, 1, 1]), draws=draws)
+
+
+def test_rows_that_the_model_standardises_are_those_that_are_observed():
+    rows = RNG.normal(size=(30, 2))
+    codes = np.repeat([0, 1], 15)
+
+    def built(standardised):
+        with pm.Model() as model:
+            label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=codes)
+            mean = pm.Normal("mean", 0.0, 10.0, shape=(2, 2))
+            pm.Normal("x", mean[label], 1.0, observed=standardised())
+        return bp.from_pymc(model)
+
+    def of_data():
+        given = pm.Data("given", rows)
+        return (given - given.mean(0)) / given.std(0)
+
+    inside, outside = built(of_data), built(lambda: (rows - rows.mean(0)) / rows.std(0))
+    assert list(inside.fitted_.columns.names) == list(outside.fitted_.columns.names)
+    np.testing.assert_allclose(inside.log_evidence()["total"], outside.log_evidence()["total"], rtol=1e-9)
+    np.testing.assert_allclose(inside.predict_proba(rows), outside.predict_proba(rows), rtol=1e-9)
+
+
+def test_a_label_of_one_class_is_refused():
+    with pm.Model() as model:
+        label = pm.Categorical("y", pm.Dirichlet("w", np.ones(1)), observed=np.zeros(5, int))
+        pm.Normal("x", pm.Normal("mean", 0.0, 10.0, shape=1)[label], 1.0, observed=RNG.normal(size=5))
+    with pytest.raises(ValueError, match="the label 'y' has one class in the model"):
+        bp.from_pymc(model)
+
+
+def test_a_loaded_model_takes_a_mapping_of_arrays_of_any_dimension(tmp_path):
+    with pm.Model() as model:
+        label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=np.repeat([0, 1], 15))
+        mean = pm.Normal("mean", 0.0, 10.0, shape=(2, 3, 2))
+        pm.Normal("x", mean[label], 1.0, observed=RNG.normal(size=(30, 3, 2)))
+    clf, rows = bp.from_pymc(model), {"x": RNG.normal(size=(4, 3, 2))}
+    clf.save(tmp_path / "model.nc")
+    np.testing.assert_allclose(
+        bp.load(tmp_path / "model.nc").predict_proba(rows), clf.predict_proba(rows), rtol=1e-12
+    )

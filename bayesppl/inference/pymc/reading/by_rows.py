@@ -109,11 +109,20 @@ class ObservedColumns(BoundColumns):
         return dict(self.labels)
 
     def encode(self, table: Table) -> BlockRows:
-        used = {name for x in self.observed for name in x.given}
-        rows = {x.name: self.layout.rows(table, x.name, gaps=x.name not in used) for x in self.observed}
+        rows = {x.name: self.layout.rows(table, x.name) for x in self.observed}
         given = dict.fromkeys(name for x in self.observed for name in x.given if name not in rows)
         rows |= {name: self.layout.rows(table, name, given=True) for name in given}
-        return BlockRows({name: v.reshape(len(v), math.prod(v.shape[1:])) for name, v in rows.items()})
+        found = {name: v.reshape(len(v), math.prod(v.shape[1:])) for name, v in rows.items()}
+        for x in self.observed:
+            for name in x.given:
+                lacking = np.isnan(found[name]).any(1) & ~np.isnan(found[x.name]).all(1)
+                if lacking.any():
+                    raise ValueError(
+                        f"{name!r} is missing where {x.name!r} is there, whose density in the model is given "
+                        f"{name!r}: fill it in, or leave out both. explain() weighs them together, by "
+                        f"blocks={{'{name} and {x.name}': [...]}}"
+                    )
+        return BlockRows(found)
 
     def decode(self, X: BlockRows) -> dict[Hashable, Array]:
         own = {x.name for x in self.observed}

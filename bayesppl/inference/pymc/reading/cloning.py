@@ -112,7 +112,9 @@ def _given_data(
 ) -> dict[str, Any]:
     """Find ``pm.Data`` of the length of the rows, other than the label, by name."""
     stop = [*stop, *acting, label.variable]
-    nodes = [node for node in nodes_above(variable.owner.inputs, stop) if not isinstance(node.op, Shape)]
+    # a shape is that of the rows, and says nothing of what they are
+    stop += [node.out for node in nodes_above(variable.owner.inputs, stop) if isinstance(node.op, Shape)]
+    nodes = nodes_above(variable.owner.inputs, stop)
     used = {v for node in [variable.owner, *nodes] for v in node.inputs}
     return {
         leaf.name: leaf

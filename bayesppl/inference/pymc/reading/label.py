@@ -114,6 +114,8 @@ def find_label(model: Any, name: str, classes: Sequence[Hashable] | None = None)
     if codes.ndim != 1 or not len(codes):
         raise ValueError(f"the label {name!r} has shape {codes.shape}; it must hold one code for each row")
     own = _classes(model, variable)
+    if len(own) == 1:
+        raise ValueError(f"the label {name!r} has one class in the model; a classifier has two or more")
     outside = codes[(codes < 0) | (codes >= len(own))]
     if len(outside):
         raise ValueError(

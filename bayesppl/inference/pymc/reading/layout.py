@@ -109,29 +109,21 @@ class Layout:
         data = {name: np.asarray(table.column(source)) for name, source in zip(names, sources, strict=True)}
         return as_table(pd.DataFrame(data))
 
-    def rows(self, table: Table, name: str, *, given: bool = False, gaps: bool = False) -> Array:
-        """Return the rows of one variable, in its own shape and type.
+    def rows(self, table: Table, name: str, *, given: bool = False) -> Array:
+        """Return the rows of one variable, in its own shape and type, or as floats where cells are missing.
 
         Parameters
         ----------
         given : bool
             Whether as what is given to another variable.
-        gaps : bool
-            Whether cells may be missing; the rows are floats then.
 
         Raises
         ------
         ValueError
-            If cells are missing that may not be, or a whole number is not whole.
+            If a whole number is not whole.
         """
         columns = self.given(name) if given else self.columns[name]
         values = np.asarray(table.select(columns).numeric())
-        missing = np.isnan(values).any(1)  # before they become integers
-        if missing.any() and not gaps:
-            raise ValueError(
-                f"{name!r} is missing in row {int(np.argmax(missing))}, but another variable of the model is "
-                "given it, so that there is no density of the row without it; fill it in, or drop the row"
-            )
         if self.dtypes[name].kind in "iu":
             is_fraction = (values != np.trunc(values)) & ~np.isnan(values)
             for row, column in np.argwhere(is_fraction)[:1].tolist():
@@ -141,7 +133,7 @@ class Layout:
                     row,
                     "; where others may come, observe floats",
                 )
-        dtype = values.dtype if missing.any() else self.dtypes[name]
+        dtype = values.dtype if np.isnan(values).any() else self.dtypes[name]
         return values.reshape(len(values), *self.shapes[name]).astype(dtype)
 
     def _in_order(self, name: str, rows: Any, known: Sequence[Sequence[Hashable]]) -> Array:

@@ -160,7 +160,8 @@ class Observed:
         gaps = np.isnan(values)
         if not gaps.any():
             return self.log_density(theta, codes, values, given)
-        filled = np.where(gaps, self.observed[:1], values).astype(self.observed.dtype)
+        filled = _filled(values, self.observed)
+        given = {name: _filled(rows, self.held[name]) for name, rows in given.items()}  # of rows without all cells
         of_rows, axes = gaps.reshape(len(gaps), -1), tuple(range(2, values.ndim + 1))
         if (of_rows.any(1) == of_rows.all(1)).all():
             return np.where(of_rows.all(1), 0.0, self.log_density(theta, codes, filled, given))
@@ -184,6 +185,10 @@ class Observed:
         codes = np.zeros(len(values), dtype=np.int64)
         usual, found = (self.entries(theta, codes, rows).reshape(values.shape) for rows in (self.observed, moved))
         return same_values(found, np.take_along_axis(usual, order, 0))
+
+
+def _filled(rows: Array, others: Array) -> Array:
+    return np.where(np.isnan(rows), others[:1], rows).astype(others.dtype)
 
 
 def same_values(one: Array, other: Array, tolerance: float = 1e-9, least: float = 1.0) -> bool:
