@@ -184,4 +184,7 @@ def _integers(choices: Sequence[str]) -> Any:
     unnamed = [family for column, _, family in pairs if not column]
     if unnamed:
         raise ValueError(f"--integers {unnamed[0]} names no column; write COLUMN={unnamed[0]} for each column")
-    return {column: family for column, _, family in pairs}
+    found = {column: family for column, _, family in pairs}
+    if len(found) < len(pairs):
+        raise ValueError(f"--integers {' --integers '.join(choices)} names a column twice; keep one of them")
+    return found

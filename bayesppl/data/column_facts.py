@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 from scipy.special import ndtri
 
 from bayesppl.data.columns import beyond_floats, missing, refuse_rounding
-from bayesppl.data.levels import factorize, refuse_lookalikes, refuse_other_types
+from bayesppl.data.levels import check_levels, factorize, refuse_other_types
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
@@ -124,7 +124,7 @@ def _read(table: Table, name: Hashable) -> Column | None:
 
 def _read_levels(cells: Array, name: Hashable) -> Column | None:
     levels, codes = factorize(cells, name)
-    refuse_lookalikes(name, levels, codes)
+    check_levels(name, levels, codes)
     counts = np.bincount(codes[codes >= 0], minlength=len(levels))
     # the most frequent first, for names are no reason to be the level that has no indicator; equally frequent
     # ones by their names

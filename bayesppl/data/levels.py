@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesppl.data.columns import refuse_times
 from bayesppl.data.names import spelled
-from bayesppl.errors import RowError
+from bayesppl.errors import RowError, warn
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.integer_levels import Places, distinct_integers, smallest_type
 
@@ -126,8 +126,8 @@ def lookalikes(levels: Iterable[Hashable]) -> tuple[Hashable, Hashable] | None:
     return None
 
 
-def refuse_lookalikes(name: Hashable, levels: Sequence[Hashable], codes: Array) -> None:
-    """Refuse a column of the fit that holds one level in two types.
+def check_levels(name: Hashable, levels: Sequence[Hashable], codes: Array) -> None:
+    """Refuse a column of the fit that holds one level in two types; warn of decimal numbers written as text.
 
     Parameters
     ----------
@@ -145,6 +145,23 @@ def refuse_lookalikes(name: Hashable, levels: Sequence[Hashable], codes: Array) 
             f"{spelled(alike[1])} ({type(alike[1]).__name__}) in row {rows[1]}, which read alike but are "
             "different levels; convert the column to one type"
         )
+    if len(levels) > 1 and _are_decimals(levels):
+        warn(
+            f"column {name!r} holds numbers that are written as text, such as {levels[0]!r}, so that its "
+            f"{len(levels)} different ones are levels without an order. Convert measurements to numbers, as by "
+            "pandas.to_numeric",
+            UserWarning,
+        )
+
+
+def _are_decimals(levels: Sequence[Any]) -> bool:
+    """Whether texts are all numbers, some with a decimal point or comma; whole numbers may well be codes."""
+    try:
+        return any("." in text or "," in text for text in levels) and all(
+            np.isfinite(float(text.replace(",", "."))) for text in levels
+        )
+    except (AttributeError, TypeError, ValueError):
+        return False
 
 
 def refuse_other_types(
@@ -159,7 +176,7 @@ def refuse_other_types(
     known : collection
         The levels of the fit.
     levels, codes
-        Of the new rows, as for :func:`refuse_lookalikes`.
+        Of the new rows, as for :func:`check_levels`.
     """
     unknown = [level for level in levels if level not in known]
     alike = lookalikes([*known, *unknown]) if unknown else None

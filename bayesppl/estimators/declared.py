@@ -21,7 +21,7 @@ from bayesppl.data.arguments import real
 from bayesppl.data.labels import REFUSED, Action, Unlabelled, declared_classes
 from bayesppl.data.partly_known import PartlyKnown
 from bayesppl.data.rows import Rows
-from bayesppl.errors import ImproperError, NotConjugateError
+from bayesppl.errors import ImproperError, NotConjugateError, warn
 from bayesppl.estimators.classifier import BayesClassifier, ask
 from bayesppl.estimators.shell import check_n_jobs
 from bayesppl.families import Family
@@ -277,6 +277,13 @@ def read_first(
     rows = Rows.read(X, y, sample_weight, declared, unlabelled)
     if classes is None:
         require_two_classes(rows.classes)
+    name = getattr(y, "name", None)
+    if name is not None and name in rows.table.names and np.array_equal(np.asarray(X[name]), np.asarray(y)):
+        warn(
+            f"the label {name!r} is also a column of X, so that features give it away; leave it out, as in pandas "
+            f"by X.drop(columns={name!r})",
+            UserWarning,
+        )
     return rows
 
 

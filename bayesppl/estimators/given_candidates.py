@@ -79,7 +79,12 @@ def try_candidate(name: str, clf: Any, rows: Rows, n_jobs: int | None) -> LeftOu
     transformers, last = (clf[:-1], clf[-1]) if isinstance(clf, Pipeline) else (None, clf)
     if not isinstance(last, Learner):
         return cross_validate(name, clf, rows, n_jobs)
-    last = clone(last).set_params(rule="predictive")
+    for option, value in (("rule", "predictive"), ("classes", None)):
+        if getattr(last, option) != value:
+            raise ValueError(
+                f"candidates[{spelled(name)}] has {option}={spelled(getattr(last, option))}, but members of an "
+                "AutoClassifier are compared by rule='predictive' and have its classes: leave the option out"
+            )
     if not transformers:
         try:
             return fit_and_leave_out(name, Unrecoded(), last, rows)

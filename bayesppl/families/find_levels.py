@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from bayesppl.data.arguments import by_name, named_once
-from bayesppl.data.levels import factorize, lookalikes, refuse_lookalikes
+from bayesppl.data.levels import check_levels, factorize, lookalikes
 from bayesppl.data.names import listed, spelled
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError, UnseenLevelWarning, warn
@@ -76,7 +76,7 @@ def _levels_of(table: Table, name: Hashable) -> list[Hashable]:
     """Return the levels of a column: those of its dtype, such as pandas categories, or else those that occur."""
     declared = table.categories(name)
     levels, codes = factorize(table.column(name), name)
-    refuse_lookalikes(name, levels, codes)
+    check_levels(name, levels, codes)
     return levels if declared is None else declared
 
 

@@ -117,6 +117,7 @@ class TestMixedColumns:
             (["n=poisson", "height=gaussian"], "integers names 'height', which is no integer column"),
             (["n=poisson", "gaussian"], "--integers gaussian names no column; write COLUMN=gaussian"),
             (["poisson", "gaussian"], "--integers gaussian after --integers poisson"),
+            (["n=poisson", "n=gaussian"], "--integers n=poisson --integers n=gaussian names a column twice"),
         ],
     )
     def test_half_a_decision_is_refused(self, run, tmp_path, choices, message):

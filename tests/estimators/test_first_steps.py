@@ -156,6 +156,22 @@ def test_fractional_numbers_as_levels_are_warned_of():
     bp.CategoricalNB().fit(X.round(0), np.arange(60) % 2)
 
 
+@pytest.mark.parametrize("estimator", [bp.MixedNB, bp.CategoricalNB, bp.AutoClassifier])
+def test_measurements_written_as_text_are_warned_of(estimator):
+    texts = pd.DataFrame({"length": np.tile(["1.5", "2", "3.25", None], 10), "code": np.tile(["01", "2"], 20)})
+    with pytest.warns(UserWarning, match="'length' holds numbers that are written as text, such as '1.5'.*3 diff"):
+        estimator().fit(texts, np.repeat(["a", "b"], 20))
+    estimator().fit(texts[["code"]].assign(size=np.tile(["1.5 m", "2"], 20)), np.repeat(["a", "b"], 20))
+
+
+@pytest.mark.parametrize("estimator", [bp.GaussianNB, bp.AutoClassifier])
+def test_labels_among_the_features_are_warned_of(estimator):
+    frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=40), "ill": np.arange(40) % 2})
+    with pytest.warns(UserWarning, match="the label 'ill' is also a column of X"):
+        estimator().fit(frame, frame["ill"])
+    estimator().fit(frame.assign(ill=1 - frame["ill"] * frame["x"]), frame["ill"])  # another column of that name
+
+
 class TestDidYouMean:
     def test_columns(self):
         clf = bp.GaussianNB().fit(pd.DataFrame(X, columns=["sepal", "width", "petal", "depth"]), Y)

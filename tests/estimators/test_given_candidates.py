@@ -256,3 +256,10 @@ def test_a_mixture_is_left_out_by_folds(tmp_path: Path) -> None:
         bp.AutoClassifier([in_closed_form]).fit(X, Y)
     with pytest.raises(TypeError, match="a family goes into"):
         bp.AutoClassifier([bp.Mixture(bp.Gaussian("diag"), components=2)]).fit(X, Y)
+
+
+@pytest.mark.parametrize("options", [{"rule": "mle"}, {"classes": ["a", "b"]}])
+def test_options_that_members_do_not_have_are_refused(options: dict[str, Any]) -> None:
+    candidates = {"naive": bp.GaussianNB(**options), "joint": bp.LinearDiscriminantAnalysis()}
+    with pytest.raises(ValueError, match=r"'naive'\] has (rule='mle'|classes=\['a', 'b'\]), but members"):
+        bp.AutoClassifier(candidates).fit(X, Y)

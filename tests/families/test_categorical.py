@@ -150,7 +150,7 @@ def test_unseen_levels_are_refused_on_request(estimator):
 
 def test_an_undeclared_level_is_refused_by_name():
     clf = fitted(levels={"colour": COLOURS, "size": SIZES})
-    with pytest.raises(ValueError, match=r"column 'colour' holds 'purple' in row 1.*declared levels.*learn them"):
+    with pytest.raises(ValueError, match=r"column 'colour' holds 'purple' in row 1.*declared levels.*learns them"):
         clf.predict(pd.DataFrame({"colour": ["red", "purple"], "size": [1, 1]}))
     with pytest.raises(ValueError, match="column 'size' holds 4"):
         fitted(levels={"colour": COLOURS, "size": [1, 2]})
