@@ -101,7 +101,9 @@ def to_datatree(
         ``log_likelihood``: per row, see below. ``log_prior``. ``observed_data``, ``constant_data``:
         the rows, their weights and covariates (trials, exposure, total), which both predictive groups take row by
         row. ``sample_stats``: what the sampler reports. ``"all"`` builds those that exist; the attribute
-        ``left_out`` names those that do not, and why.
+        ``left_out`` names those that do not, and why. Groups over rows, ``log_likelihood`` too, hold the rows that
+        are known completely: those without a label, or with cells that were completed, are counted by the
+        attribute ``rows_left_out`` of the group.
     log_likelihood : {"joint", "y", "x", "label"}, or a sequence of them
         Variables of the group ``log_likelihood``: of label and features together, log p(y, x | θ); of the label,
         log p(y | θ); of the features given the label, log p(x | y, θ); of the label given the features, log p(y |

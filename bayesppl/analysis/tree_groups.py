@@ -13,8 +13,9 @@ from bayesppl.analysis.draws import in_steps
 from bayesppl.analysis.parameter_tables import labelled
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError, NotConjugateError
+from bayesppl.inference.missing_labels import MISSINGNESS, draw_missingness, missingness_log_prior
 from bayesppl.kernels.arrays import Array, Theta, draw_codes, logarithm
-from bayesppl.model.declaration import CLASS_WEIGHTS
+from bayesppl.model.declaration import CLASS_WEIGHTS, CONFUSION
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities
 from bayesppl.model.posterior import CHUNK_CELLS, Posterior
@@ -74,6 +75,10 @@ class Trunk:
             raise NotAvailableError(
                 "the rows of the fit are not held any more (after partial_fit or loading they never are)"
             )
+        if not len(rows):
+            raise NotAvailableError(
+                "every row of the fit is known only in part (its label, a cell or its component is unknown)"
+            )
         return rows
 
     @property
@@ -118,10 +123,15 @@ class Trunk:
         *,
         of_new_rows: bool = False,
     ) -> xr.Dataset:
-        """Label arrays, those over rows by the places of the rows among those given."""
+        """Label arrays, those over rows by the places of the rows among those given; empty ones are left out."""
+        variables = {name: (dims, array) for name, (dims, array) in variables.items() if array.size}
+        attrs = {}
         if any("row" in dims for dims, _ in variables.values()):
             coords = {**coords, "row": np.arange(self.new_rows.shape[0]) if of_new_rows else self.places}
-        return labelled(self.posterior.model, variables, coords)
+            if not of_new_rows and self.training_rows.partly is not None:
+                n_partly = len(self.training_rows.partly)
+                attrs["rows_left_out"] = f"{n_partly} rows of the fit that are known only in part"
+        return labelled(self.posterior.model, variables, coords).assign_attrs(attrs)
 
 
 def _parameters(trunk: Trunk, theta: Theta) -> xr.Dataset:
@@ -139,12 +149,14 @@ def _prior_draws(trunk: Trunk) -> Theta:
     if not prior.is_proper().all():
         raise ImproperError("an improper prior has no draws; use a proper one, such as the default")
     size = len(trunk.theta[CLASS_WEIGHTS])
+    rng = np.random.default_rng(trunk.prior_seed)
     try:
-        return prior.draw(size, np.random.default_rng(trunk.prior_seed))
+        drawn = prior.draw(size, rng)
     except NotConjugateError:
         from bayesppl.inference.pymc.build import draw_prior
 
-        return draw_prior(trunk.posterior.model, prior, size, trunk.prior_seed)
+        drawn = draw_prior(trunk.posterior.model, prior, size, trunk.prior_seed)
+    return drawn | (draw_missingness(size, rng) if MISSINGNESS in trunk.theta else {})
 
 
 def _prior(trunk: Trunk) -> xr.Dataset:
@@ -206,7 +218,7 @@ def _log_prior(trunk: Trunk) -> xr.Dataset:
     if not prior.is_proper().all():
         raise ImproperError("an improper prior has no density; use a proper one, such as the default")
     densities = {
-        (prefix + "features" if name != CLASS_WEIGHTS else name): part.log_prob(
+        (name if name in (CLASS_WEIGHTS, CONFUSION) else prefix + "features"): part.log_prob(
             {key: theta[prefix + key] for key in part.parameters}
         )
         for prefix, part in prior.leaves()
@@ -217,6 +229,8 @@ def _log_prior(trunk: Trunk) -> xr.Dataset:
         from bayesppl.inference.pymc.build import declared_log_prior
 
         densities |= declared_log_prior(trunk.posterior.model, prior, theta)
+    if MISSINGNESS in theta:
+        densities[MISSINGNESS] = missingness_log_prior(theta[MISSINGNESS])
     return trunk.per_draw({name: ((), values) for name, values in densities.items()})
 
 

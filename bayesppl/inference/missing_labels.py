@@ -22,7 +22,7 @@ from bayesppl.inference.mode import maximise
 from bayesppl.inference.pymc.build import to_pymc
 from bayesppl.inference.pymc.model_density import constrain, log_density
 from bayesppl.inference.pymc.row_densities import row_densities
-from bayesppl.kernels.arrays import Theta, select_draws
+from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, select_draws
 from bayesppl.model.training_rows import encoded
 
 #: Name of the coefficients: at an entropy of zero, and what the largest entropy adds.
@@ -61,6 +61,16 @@ def with_missingness(problem: Incomplete, rows: Rows) -> Any:
     for name, value in _mode_of_labelled(problem).items():
         declared.set_initval(declared[name], value)
     return declared
+
+
+def draw_missingness(size: int, rng: np.random.Generator) -> Theta:
+    """Draw the coefficients from their prior."""
+    return {MISSINGNESS: rng.normal(0.0, _SPREAD, (size, 2))}
+
+
+def missingness_log_prior(coefficients: Array) -> Array:
+    """Compute the log density of the prior of the coefficients, (n_draws, 2): (n_draws,)."""
+    return -0.5 * ((coefficients / _SPREAD) ** 2 + LOG_2PI + 2 * np.log(_SPREAD)).sum(-1)
 
 
 def _mode_of_labelled(problem: Incomplete) -> Theta:

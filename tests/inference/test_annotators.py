@@ -2,16 +2,20 @@
 
 from itertools import product
 
+import arviz as az
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, gammaln, logsumexp
+from scipy.stats import dirichlet
 
 import bayesppl as bp
 from bayesppl.datasets import load
 from bayesppl.errors import UndefinedEstimateError
 
+mpl.use("Agg")
 RNG = np.random.default_rng(7)
 TRUTH = [0, 0, 1, 1, 0, 1]
 #: Item by annotator, with a gap and a label that is wrong.
@@ -272,6 +276,36 @@ def test_a_saved_fit_is_the_same(inference, tmp_path):
     assert loaded.annotators().equals(clf.annotators())
     with pytest.raises(ValueError, match="are not held any more"):
         loaded.completed_proba()
+
+
+@pytest.mark.parametrize("noise", [bp.LabelNoise(), [[0.8, 0.2], [0.3, 0.7]]], ids=["learned", "known"])
+@pytest.mark.parametrize("inference", ["em", GIBBS])
+@pytest.mark.filterwarnings("ignore::bayesppl.ConvergenceWarning")  # of few draws
+def test_a_tree_of_votes_alone_is_taken_by_arviz(inference, noise):
+    clf = bp.dawid_skene(VOTES, inference=inference, label_noise=noise)
+    tree = clf.to_datatree(draws=100, groups="all", random_state=0)
+    names = {"class_weights", "confusion"}
+    assert set(tree["posterior"].data_vars) == set(tree["prior"].data_vars) == names
+    az.plot_forest(tree, backend="none")
+    assert "confusion[0, 0, 1]" in az.summary(tree, kind="stats").index
+    assert "observed_data" not in tree.children
+    assert "log_likelihood: every row of the fit is known only in part" in tree.attrs["left_out"]
+
+
+def test_the_log_prior_of_errors_stands_beside_that_of_the_features():
+    X, _, noisy = noisy_iris()
+    clf = bp.GaussianNB(inference="em", label_noise=bp.LabelNoise(0.8, 3.0)).fit(X, noisy)
+    tree = clf.to_datatree(draws=20, chains=1, groups=["posterior", "log_prior"], random_state=0)
+    draws = {name: values.values[0] for name, values in tree["posterior"].data_vars.items()}
+    found, prior = tree["log_prior"], clf.posterior_.prior
+    total = sum(found[name].values[0] for name in ("class_weights", "features", "confusion"))
+    np.testing.assert_allclose(total, prior.log_prob(draws), rtol=1e-12)
+    [errors] = prior.parts["confusion"].concentration
+    expected = [
+        sum(dirichlet(alpha).logpdf(p) for alpha, p in zip(errors, draw[0], strict=True))
+        for draw in draws["confusion"]
+    ]
+    np.testing.assert_allclose(found["confusion"].values[0], expected)
 
 
 def test_the_summary_of_votes_alone_says_whose_they_are():

@@ -222,6 +222,26 @@ def test_rows_with_gaps_are_counted(tmp_path):
     np.testing.assert_allclose(empirical.predict_proba(ROWS), shifted, rtol=1e-6)
 
 
+@pytest.mark.parametrize("inference", ["em", bp.Gibbs(draws=100, chains=2, random_state=0)])
+@pytest.mark.filterwarnings("ignore::bayesppl.ConvergenceWarning")  # of few draws
+def test_a_tree_says_which_rows_its_groups_hold(inference):
+    clf = bp.QuadraticDiscriminantAnalysis(inference=inference)
+    tree = clf.fit(HOLES, LABELS).to_datatree(draws=100, groups="all", random_state=0)
+    complete = ~np.isnan(HOLES).any(1)
+    for name in ("log_likelihood", "observed_data", "constant_data", "posterior_predictive", "prior_predictive"):
+        assert tree[name]["row"].values.tolist() == np.flatnonzero(complete).tolist()
+        assert tree[name].attrs["rows_left_out"] == "16 rows of the fit that are known only in part"
+    assert "rows_left_out" not in tree["posterior"].attrs
+    none_complete = HOLES.copy()
+    none_complete[complete, 0] = np.nan
+    tree = clf.fit(none_complete, LABELS).to_datatree(draws=100, groups="all", random_state=0)
+    assert {"posterior", "prior", "log_prior"} == set(tree.children) - {"sample_stats"}
+    for name in ("log_likelihood", "observed_data", "constant_data", "posterior_predictive", "prior_predictive"):
+        assert f"{name}: every row of the fit is known only in part" in tree.attrs["left_out"]
+    with pytest.raises(ValueError, match="every row of the fit is known only in part"):
+        clf.to_datatree(groups="log_likelihood")
+
+
 def test_what_would_lose_rows_with_gaps_is_refused():
     clf = bp.QuadraticDiscriminantAnalysis(inference="em").fit(HOLES, LABELS)
     expected = clf.predict_proba(ROWS)

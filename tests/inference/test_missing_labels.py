@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import entr, expit, logsumexp, softmax, xlogy
+from scipy.stats import norm
 
 import bayesppl as bp
 from bayesppl.data.labels import Unlabelled
@@ -160,6 +161,19 @@ def test_what_was_learned_is_saved(tmp_path):
     again = bp.load(tmp_path / "fit.npz")
     assert again.label_missingness().equals(clf.label_missingness())
     assert np.array_equal(again.predict_proba(X), clf.predict_proba(X))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.ConvergenceWarning")
+def test_a_tree_has_the_prior_of_all_that_was_learned():
+    clf = classifier(bp.NUTS(draws=250, chains=2, random_state=0)).fit(X, Y)
+    tree = clf.to_datatree(groups="all", random_state=0)
+    assert set(tree["prior"].data_vars) == set(tree["posterior"].data_vars)
+    expected = norm(0.0, SPREAD).logpdf(tree["posterior"]["missingness"].values).sum(-1)
+    np.testing.assert_allclose(tree["log_prior"]["missingness"], expected, rtol=1e-12)
+    drawn = tree["prior"]["missingness"].values.reshape(500, 2)
+    assert (np.abs(drawn.mean(0)) < 5 * SPREAD / np.sqrt(500)).all()
+    assert (np.abs(drawn.std(0) - SPREAD) < 5 * SPREAD / np.sqrt(1000)).all()
 
 
 def test_refusals():
