@@ -35,7 +35,7 @@ from bayesppl.errors import ConvergenceWarning, UnlabelledWarning, warn
 from bayesppl.families.closed_forms import with_lent_rows
 from bayesppl.inference.em import EM
 from bayesppl.inference.missing_labels import MISSINGNESS
-from bayesppl.inference.unknown_classes import incomplete
+from bayesppl.inference.unknown_classes import incomplete, require_conjugate
 from bayesppl.kernels.arrays import Array, logarithm
 from bayesppl.kernels.ranges import in_order
 from bayesppl.model.calibration import Calibration
@@ -200,6 +200,7 @@ def _left_out(
     A row leaves with its whole weight.
     """
     X, prior = encoded(model.family, rows.table), model.prior(known)
+    require_conjugate(prior)
     log_joint, class_weights = np.empty((len(rows), model.n_classes)), np.empty((len(rows), model.n_classes))
     if weight:
         partly = rows.partly

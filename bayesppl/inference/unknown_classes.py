@@ -13,7 +13,7 @@ from bayesppl.conjugate import Dirichlet, Fixed, Joint
 from bayesppl.conjugate.statistics import Counts, JointStatistics
 from bayesppl.data.partly_known import PartlyKnown, Votes
 from bayesppl.data.rows import Rows
-from bayesppl.errors import rows_at
+from bayesppl.errors import NotConjugateError, rows_at
 from bayesppl.families.gaps import have_gaps
 from bayesppl.families.mixture import Mixture
 from bayesppl.inference.augmentation import Augmentation, Completion, Incomplete, search_start
@@ -146,6 +146,25 @@ def _with_part(statistics: JointStatistics, counts: Counts) -> JointStatistics:
     return replace(statistics, parts={**statistics.parts, CONFUSION: counts})
 
 
+def require_conjugate(prior: Joint) -> None:
+    """Refuse to complete rows under a prior that has no update.
+
+    Raises
+    ------
+    NotConjugateError
+    """
+    for prefix, part in prior.leaves():
+        if not part.has_closed_form:
+            names = " and ".join(repr(prefix + name) for name in part.declarations)
+            raise NotConjugateError(
+                f"the prior of {names} is declared in PyMC, and rows known only in part (without a label or with "
+                "one in doubt, or without cells that others depend on) are completed under conjugate priors only. "
+                "Use one where the family has one, as bayesppl.NormalInverseWishart of correlated numbers; or "
+                "leave such rows out (those without a label by unlabelled='drop'), and fit the others with "
+                "inference='nuts'"
+            )
+
+
 def incomplete(
     model: GenerativeModel, known: JointStatistics, rows: Rows, restarts: int, seed: int | None
 ) -> Incomplete:
@@ -204,14 +223,13 @@ def incomplete(
 
     empty = np.flatnonzero(first.parts[CLASS_WEIGHTS].counts == 0)
     even, begun = np.full((len(partly), model.n_classes), 1 / model.n_classes), first
-    family = model.family
+    family, common = model.family, prior_of(known + completed(even) if len(empty) else begun)
+    require_conjugate(common)
     if isinstance(family, Mixture):
         told = _told(partly, model.n_classes) * (partly.weights > 0)[:, None]
         told[:, ~told.any(0)] = 1.0  # of a class without labels any row may be
-        common = prior_of(known + completed(even) if len(empty) else begun)
         first = search_components(model, prior_of, known, augmentation, X, told, common, restarts, seed)
     elif len(empty):
-        common = prior_of(known + completed(even))
 
         def seeds(rng: np.random.Generator) -> JointStatistics:
             """Complete all rows, each by the class it is closest to: its known rows, or one drawn at random."""

@@ -325,6 +325,34 @@ def test_refusals_of_what_needs_a_closed_form():
         bp.LKJ(0.0, pm.HalfNormal.dist())
 
 
+@pytest.mark.filterwarnings("ignore::bayesppl.ConvergenceWarning")  # of few draws
+def test_advice_about_incomplete_rows_under_declared_priors_can_be_followed():
+    holes, some = REALS.copy(), np.where(np.arange(30) % 5, Y.astype(object), None)
+    holes[::7, 0] = np.nan
+    mean = pm.Normal.dist(0, 5)
+    correlated = bp.Gaussian("full", mean=mean, cholesky=bp.LKJ(2.0, pm.HalfNormal.dist(3)))
+    refused = r"'mean' and 'cholesky' is declared in PyMC, and rows known only in part .* inference='nuts'"
+    nuts, gibbs = bp.NUTS(draws=20, tune=50, chains=2, random_state=0), bp.Gibbs(20, 5, 2, 0)
+
+    def fit(family, inference, X, y=Y, unlabelled="refuse"):
+        return bp.GenerativeClassifier(family, inference=inference, unlabelled=unlabelled).fit(X, y)
+
+    with pytest.raises(ValueError, match=r"inference='gibbs' or 'em', which complete .* under conjugate priors"):
+        fit(correlated, nuts, holes)
+    for inference in (gibbs, "em"):
+        with pytest.raises(bp.NotConjugateError, match=refused):
+            fit(correlated, inference, holes)
+        with pytest.raises(bp.NotConjugateError, match=refused):
+            fit(correlated, inference, REALS, some, "learn")
+    with pytest.raises(bp.NotConjugateError, match=refused):
+        fit(correlated, nuts, REALS, some, "informative")
+    # the advice: another prior, independent columns, or no such rows
+    fit(bp.Gaussian("full"), gibbs, holes)
+    fit(bp.Gaussian("diag", mean=mean, sd=pm.HalfNormal.dist(3)), nuts, holes)
+    fit(correlated, nuts, holes[~np.isnan(holes).any(1)], Y[~np.isnan(holes).any(1)])
+    fit(correlated, nuts, REALS, some, "drop")
+
+
 def test_declared_levels_are_refused_where_columns_differ():
     three = NAMED.assign(b=[*"xyz"] * 10)
     with pytest.raises(ValueError, match=r"have 3, 4 levels.*bayesppl.Dirichlet\(concentration\)"):
