@@ -197,7 +197,8 @@ def _spread(posterior: Posterior, draws: int, bounds: tuple[float, float], rng: 
     summary = {}
     for name in model.dims:
         flat = np.concatenate(theta[name])
-        summary[name] = np.stack([flat.std(0, ddof=1), *np.quantile(flat, bounds, axis=0)])
+        scale = np.abs(flat).max(0) + np.finfo(float).tiny  # squares of numbers about one do not overflow
+        summary[name] = np.stack([scale * (flat / scale).std(0, ddof=1), *np.quantile(flat, bounds, axis=0)])
     n_chains, n_draws = next(iter(theta.values())).shape[:2]
     out = dataset(model, summary, {"estimate": ["sd", "lower", "upper"]})
     return out.assign_attrs(draws=n_chains * n_draws)

@@ -147,9 +147,7 @@ def summary(fitted: Fitted, prob: float = PROB, random_state: int | None = 0) ->
         **_draws(posterior),
         "log evidence": _evidence(fitted),
     }
-    columns, rows = _table(fitted, prob, random_state)
-    theta = posterior.mean()
-    return Summary(facts, columns, rows, sum(theta[name].size for name in fitted.model.dims))
+    return Summary(facts, *_table(fitted, prob, random_state))
 
 
 def _rows(known: float, names: Sequence[Hashable], record: Mapping[str, Any]) -> Iterator[str]:
@@ -190,8 +188,8 @@ def _evidence(fitted: Fitted) -> str:
 
 def _table(
     fitted: Fitted, prob: float, random_state: int | None
-) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Return headings, and the first numbers of every parameter."""
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int]:
+    """Return headings, the first numbers of every parameter, and how many there are."""
     draws = min(1000, _CELLS // numbers_of_draw(fitted.posterior))
     table = parameter_summary(fitted, max(2, draws), prob, random_state)
     has_interval = not fitted.posterior.is_exact or draws >= _FEWEST
@@ -211,7 +209,8 @@ def _table(
             cells.append((*(shown[rule] for rule in ESTIMATES), *interval))
     room = _WIDTH - sum(2 + max(map(len, column)) for column in zip(columns, *cells, strict=True))
     names = [name for parameter, by_dim in labels.items() for name in _names(parameter, by_dim, room)]
-    return columns, tuple((name, *line) for name, line in zip(names, cells, strict=True))
+    n_numbers = sum(values.size for values in table.data_vars.values()) // table.sizes["estimate"]
+    return columns, tuple((name, *line) for name, line in zip(names, cells, strict=True)), n_numbers
 
 
 def _names(parameter: str, labels: Sequence[Sequence[str]], room: int) -> list[str]:

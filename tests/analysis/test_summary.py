@@ -7,9 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import beta
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
+from bayesppl.analysis.parameter_tables import parameter_summary
 from bayesppl.analysis.summary import summary
 from bayesppl.model.convergence import Diagnosis
 
@@ -59,6 +61,29 @@ def test_evidence_temperature_and_reasons():
     assert "kappa × " in facts["full"]["prior tuned"]
     assert "undefined" in facts["improper"]["log evidence"]
     assert facts["approximate"]["posterior"].startswith("draws, ")
+
+
+@pytest.mark.parametrize("name", ["diagonal", "full", "tied"])
+def test_squares_of_large_numbers_are_no_reason_to_warn(name):
+    estimator = clone(ESTIMATORS[name]).set_params(calibration=None, tuning=None)
+    shown = estimator.fit(IRIS.data * 1e100, IRIS.target).summary()
+    assert not any("inf" in cell or "nan" in cell for row in shown.rows for cell in row)
+    spread = parameter_summary(estimator.fitted_).sel(estimate="sd")
+    small = parameter_summary(estimator.fit(IRIS.data, IRIS.target).fitted_).sel(estimate="sd")
+    np.testing.assert_allclose(spread["mean"] * 1e-100, small["mean"], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("clf", "labels"),
+    [
+        (bp.GaussianNB("jeffreys"), [*"aabb"]),
+        (bp.QuadraticDiscriminantAnalysis(bp.NormalInverseWishart(0, 1, 1.5, np.eye(2))), [*"aaab"]),
+    ],
+)
+def test_a_mean_that_is_infinite_leaves_the_others(clf, labels):
+    rows = clf.fit([[0.0, 1.0], [1.0, 0.4], [4.0, 1.2], [5.5, 3.0]], labels).summary().rows
+    assert [mean for _, _, _, mean, _ in rows] == ["—"] * len(rows)
+    assert all("—" not in (mode, interval) for _, _, mode, _, interval in rows)
 
 
 def test_convergence_of_draws_is_the_worst_of_all_parameters():
