@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -242,11 +243,23 @@ def shares_of_units(
         is_independent &= is_sum
         if by_draws is not None:
             parts, _, before, _ = divide(partial(by_draws, rows), shape[0], at, odds, steps)
-            of_draws = parts.mean(0)
-            found["sd"][place] = of_draws.std(1)
-            found["lower"][place], found["upper"][place] = np.quantile(of_draws, bounds, axis=1)
-            prior.setdefault("prior_sd", before[:, 0].std(0))
+            found["sd"][place], found["lower"][place], found["upper"][place] = _spread(parts.mean(0), bounds)
+            prior.setdefault("prior_sd", _spread(before[None, :, 0], bounds)[0][0])
     return found, log_odds, prior, is_independent
+
+
+def _spread(draws: Array, bounds: tuple[float, float]) -> tuple[Array, Array, Array]:
+    """Compute standard deviation and quantiles over axis 1.
+
+    Where a draw of a probability is less than any number that is held, its logarithm is infinite: so are then the
+    standard deviation, and the quantiles beyond such draws. Draws of which both classes have none are left out.
+    """
+    quantile = np.nanquantile if np.isnan(draws).any() else np.quantile
+    with warnings.catch_warnings():  # of rows that all draws take for impossible
+        warnings.simplefilter("ignore", RuntimeWarning)
+        lower, upper = quantile(draws, bounds, axis=1, method="nearest")  # others subtract infinities
+        sd = np.nanstd(draws, axis=1)
+    return np.where(np.isinf(draws).any(1), np.inf, sd), lower, upper
 
 
 def average_lots(parts: Array) -> tuple[Array, Array]:
@@ -276,7 +289,7 @@ def divide(
         return (odds(singles + none) - before)[None], after, before, True
     steps = steps_of_units()
     out = np.zeros((int(steps.lot.max(initial=0)) + 1, len(at), *before.shape))
-    others = None if adds_up else score(steps.sets @ units)
+    others = None if adds_up and np.isfinite(singles).all() else score(steps.sets @ units)
     for draws in row_ranges(len(before), len(steps.sets) * before[0].size, MOST_NUMBERS):
         joint = none[draws] + _sums(singles[:, draws], steps.sets) if others is None else others[:, draws]
         values = odds(joint)
@@ -294,7 +307,11 @@ def _sums(singles: Array, sets: Array) -> Array:
 
 
 def _adds_up(singles: Array, found: Array, sets: Array) -> bool:
-    """Whether the log densities of single units add up to those of sets, but for what the classes share."""
+    """Whether the log densities of single units add up to those of sets, but for what the classes share.
+
+    Those that are finite decide; if none is, they add up to nothing.
+    """
     gap, size = _sums(singles, sets) - found, _sums(np.abs(singles), sets) + np.abs(found)
-    difference = gap - gap[..., :1]  # nan where a density is infinite, which adds up to nothing
-    return bool((np.abs(difference) <= _ADDS_UP * (1 + size)).all())
+    difference = gap - gap[..., :1]
+    is_finite = np.isfinite(difference)
+    return bool(is_finite.any() and (np.abs(difference) <= _ADDS_UP * (1 + size))[is_finite].all())

@@ -111,7 +111,9 @@ def explain(
     Notes
     -----
     A missing cell weighs nothing, and so does a word that a document lacks: of count vectors a share compares the
-    document with and without the word. Rows impossible under every class have no log odds (NaN).
+    document with and without the word. Rows impossible under every class have no log odds (NaN). Where some draws
+    of a probability are smaller than any number that is held, as under Dirichlet priors of a tiny concentration,
+    ``sd`` is infinite, and so are the ends of intervals that lie beyond these draws.
 
     Examples
     --------

@@ -143,6 +143,29 @@ def test_the_spread_is_that_of_draws():
     assert abs(float(found["prior_sd"][1]) / odds.std() - 1) < 4 / np.sqrt(n)
 
 
+def test_draws_too_small_to_be_held_leave_no_gap():
+    """Of weights that add up each is by itself: an infinite one changes no other, and quantiles stay quantiles."""
+    codes, n = np.repeat([0, 1], 15), 2000
+    X = np.column_stack([codes, 1 - codes, np.arange(30) % 2])
+    clf = bp.CategoricalNB(bp.Dirichlet(0.0036), class_weights="uniform").fit(X, codes)
+    found = clf.explain([[0, 0, 0]], draws=n, random_state=1).sel({"class": 0}, drop=True)[
+        ["sd", "lower", "upper"]
+    ]
+    alone = bp.CategoricalNB(bp.Dirichlet(0.0036), class_weights="uniform").fit(X[:, 2:], codes)
+    expected = alone.explain([[0]], draws=n, random_state=2).sel({"class": 0}, drop=True)
+    third = found.isel(feature=2)
+    assert abs(third["sd"] / expected["sd"].isel(feature=0) - 1).item() < 0.1
+    assert found["sd"].values[0, :2].tolist() == [np.inf, np.inf]
+    # log p of a level never seen falls like −E / α, with E exponential: 7 % are below the smallest number
+    for place, sign, near, far in ((0, 1, "lower", "upper"), (1, -1, "upper", "lower")):
+        weights = found.isel(feature=place)
+        assert (sign * weights[far]).item() == np.inf
+        level = stats.binom(n, 0.055).interval(1 - 1e-6) / np.float64(n)
+        assert (
+            -np.log1p(-level[0]) / 0.0036 - 9 < (sign * weights[near]).item() < -np.log1p(-level[1]) / 0.0036 + 9
+        )
+
+
 def test_random_orders_come_with_their_error():
     X, y = bp.datasets.load("wine")
     clf = bp.QuadraticDiscriminantAnalysis().fit(X, y)
