@@ -77,7 +77,8 @@ class Trunk:
             )
         if not len(rows):
             raise NotAvailableError(
-                "every row of the fit is known only in part (its label, a cell or its component is unknown)"
+                "every row of the fit is known only in part (its label, a cell, its component or its weight in a "
+                "t density is unknown)"
             )
         return rows
 

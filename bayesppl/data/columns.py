@@ -138,8 +138,8 @@ def _refuse_cells(cells: Array, absent: Array, name: Hashable) -> None:
         raise RowError(
             f"column {name!r} holds the text {spelled(cells[texts[0]])} in row ",
             texts[0],
-            " where a number must be; convert the column to numbers (truth values by X[name] == 'True'), count "
-            "the words of texts (CountVectorizer), or model levels with bayesppl.Categorical",
+            " where a number must be; convert the column to numbers (truth values by X[name] == 'True'), drop "
+            "it, count the words of texts (CountVectorizer), or model levels with bayesppl.Categorical",
         )
 
 

@@ -10,7 +10,7 @@ these, common axes are turned two at a time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,8 +19,8 @@ from scipy.special import logsumexp
 from scipy.stats import gmean
 
 from bayesppl.conjugate.moments import Moments
-from bayesppl.data.labels import encode_labels, one_hot
-from bayesppl.data.read_table import as_table
+from bayesppl.data.labels import one_hot
+from bayesppl.data.rows import Rows
 from bayesppl.estimators.generative import GenerativeClassifier
 from bayesppl.families import Gaussian, closed_forms
 from bayesppl.families.gaussian import Covariance
@@ -195,11 +195,10 @@ def covariance_structures(X: Any, y: Any) -> xr.Dataset:
     """
     import xarray as xr
 
-    (classes, codes), table = encode_labels(y), as_table(X)
-    if len(codes) != len(table):
-        raise ValueError(f"X has {len(table)} rows and y has {len(codes)} labels; they must match")
-    family = Gaussian("full").bind(table, tuple(classes))
-    rows = family.bound.encode(table)
+    given = Rows.read(X, y)
+    classes, codes = given.classes, given.codes
+    family = Gaussian("full").bind(given.table, tuple(classes))
+    rows = family.bound.encode(given.table)
     if np.isnan(rows).any():
         raise ValueError("X has missing cells, of which these likelihoods take none; drop such rows, or impute")
     statistics = cast(Moments, closed_forms.sufficient_statistics(family, rows, one_hot(codes, len(classes))))
@@ -216,7 +215,7 @@ def covariance_structures(X: Any, y: Any) -> xr.Dataset:
         joint = np.log(count / count.sum()) + density(rows)
         found.append((joint[np.arange(len(rows)), codes].sum(), logsumexp(joint, axis=1).sum()))
     n_parameters = np.array([n_shared + n_covariance_parameters(s, n_classes, n_features) for s in STRUCTURES])
-    evidence = [_log_evidence(structure, X, y) for structure in STRUCTURES]
+    evidence = [_log_evidence(structure, X, y, classes.tolist()) for structure in STRUCTURES]
     penalty = n_parameters * np.log(len(rows))
     log_likelihood, mixture = np.transpose(found)
     variables = {
@@ -232,8 +231,8 @@ def covariance_structures(X: Any, y: Any) -> xr.Dataset:
     )
 
 
-def _log_evidence(structure: str, X: Any, y: Any) -> float:
+def _log_evidence(structure: str, X: Any, y: Any, classes: list[Hashable]) -> float:
     if structure not in _CONJUGATE:
         return np.nan
-    clf = GenerativeClassifier(Gaussian(_CONJUGATE[structure])).fit(X, y)
+    clf = GenerativeClassifier(Gaussian(_CONJUGATE[structure]), classes=classes).fit(X, y)
     return float(clf.log_evidence()["total"])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.optimize import minimize
 from sklearn.datasets import load_iris
 
@@ -123,6 +124,23 @@ def test_a_missing_cell_is_refused():
         bp.covariance_structures(holed, Y)
     with pytest.raises(ValueError, match="X has 9 rows and y has 150 labels; they must match"):
         bp.covariance_structures(X[:9], Y)
+
+    with pytest.raises(ValueError, match=r"holds the text 'a' in row 0 where a number must be; .* drop it"):
+        bp.covariance_structures(np.column_stack([X.astype(object), ["a"] * 150]), Y)
+    with pytest.raises(ValueError, match="0 sample"):
+        bp.covariance_structures(X[:0], Y[:0])
+
+
+def test_of_one_class_volumes_and_orientations_are_the_same_equal_or_not():
+    rows = X[Y == 0]
+    table = bp.covariance_structures(rows, [0] * len(rows))
+    for equal, varying in (("EII", "VII"), ("EEI", "VVI"), ("EEE", "VVV")):
+        for name in ("n_parameters", "bic", "mixture_bic"):
+            np.testing.assert_allclose(table[name].sel(structure=equal), table[name].sel(structure=varying))
+    density = stats.multivariate_normal(rows.mean(0), np.cov(rows.T, bias=True))
+    expected = density.logpdf(rows).sum()
+    np.testing.assert_allclose(table["log_likelihood"].sel(structure="VVV"), expected)
+    assert np.isfinite(table["log_evidence"].sel(structure="VVV"))
 
 
 @pytest.mark.parametrize("seed", range(12))
