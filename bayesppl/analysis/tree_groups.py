@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from bayesppl.analysis.draws import in_steps
-from bayesppl.analysis.parameter_tables import labelled
+from bayesppl.analysis.parameter_tables import coord, labelled
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError, NotConjugateError
 from bayesppl.inference.missing_labels import MISSINGNESS, draw_missingness, missingness_log_prior
@@ -127,7 +127,11 @@ class Trunk:
         """Label arrays, those over rows by the places of the rows among those given; empty ones are left out."""
         variables = {name: (dims, array) for name, (dims, array) in variables.items() if array.size}
         attrs = {}
-        if any("row" in dims for dims, _ in variables.values()):
+        used = {dim for dims, _ in variables.values() for dim in dims}
+        if "annotator" in used:
+            names = coord(list(self.posterior.record["annotators"]))
+            coords = {**coords, "annotator": names, "given_label": coord(list(self.posterior.model.classes))}
+        if "row" in used:
             coords = {**coords, "row": np.arange(self.new_rows.shape[0]) if of_new_rows else self.places}
             if not of_new_rows and self.training_rows.partly is not None:
                 n_partly = len(self.training_rows.partly)
