@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.data.names import listed, only_count, spelled
+from bayesppl.data.names import listed, meant, only_count, spelled
 from bayesppl.kernels.arrays import Array
+
+# Options that a refusal lists.
+_MOST = 20
 
 
 def whole(name: str, value: Any, least: int) -> int:
@@ -54,7 +57,9 @@ def one_of(name: str, value: Any, known: Iterable[Any]) -> None:
     """
     options = list(known)
     if not isinstance(value, Hashable) or value not in options:  # comparing a table gives a table
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, found {spelled(value)}")
+        raise ValueError(
+            f"{name} must be one of {listed(options, _MOST)}, found {spelled(value)}{meant(value, options)}"
+        )
 
 
 def several[Name: str](option: str, given: Name | Iterable[Name], known: Sequence[Name]) -> tuple[Name, ...]:
@@ -66,9 +71,11 @@ def several[Name: str](option: str, given: Name | Iterable[Name], known: Sequenc
     """
     is_one = isinstance(given, str) or not isinstance(given, Iterable)
     names: tuple[Any, ...] = (given,) if is_one else tuple(dict.fromkeys(given))
-    if not names or set(names) - set(known):
+    unknown = [name for name in names if name not in known]
+    if not names or unknown:
+        hint = meant(unknown[0], known) if unknown else ""
         raise ValueError(
-            f"{option} must be one or several of {', '.join(map(repr, known))}, found {spelled(given)}"
+            f"{option} must be one or several of {listed(known, _MOST)}, found {spelled(given)}{hint}"
         )
     return names
 

@@ -11,6 +11,9 @@ from typing import Any
 # C0 and C1 controls but the line feed and the tab, and marks that turn the direction of the text around them
 _CONTROLS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
 
+# Letters of a value in a message.
+_LONGEST = 300
+
 # what parts lines and columns besides
 _BREAKS = re.compile("[\\t\\n\\u2028\\u2029]")
 
@@ -32,10 +35,11 @@ def only_count(names: Iterable[Any]) -> bool:
 
 
 def spelled(value: Any) -> str:
-    """Write a value as Python does, and numbers and texts of numpy as those of Python."""
+    """Write a value as Python does, and numbers and texts of numpy as those of Python; the start of long ones."""
     import numpy as np
 
-    return repr(value.tolist() if isinstance(value, np.generic | np.ndarray) else value)
+    text = repr(value.tolist() if isinstance(value, np.generic | np.ndarray) else value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def listed(names: Sequence[Hashable], most: int = 8) -> str:

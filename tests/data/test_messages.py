@@ -6,6 +6,7 @@ import pytest
 
 import bayesppl as bp
 from bayesppl import plots
+from bayesppl.data.arguments import one_of
 from bayesppl.data.names import listed, spelled
 
 X, LEVELS = np.arange(12.0).reshape(6, 2) % 5, np.array([["p", "q"], ["q", "p"], ["p", "p"]] * 2)
@@ -21,6 +22,23 @@ def test_scalars_and_arrays_are_those_of_python():
     values = [np.str_("a"), np.int64(2), np.float64(0.5), np.True_, np.array(["a"]), None, ("a", 1)]
     assert list(map(spelled, values)) == ["'a'", "2", "0.5", "True", "['a']", "None", "('a', 1)"]
     assert listed(values[:2]) == "'a', 2"
+
+
+def test_long_values_are_shown_by_their_start(clf):
+    for value in ("z" * 5000, np.arange(5000)):
+        assert len(spelled(value)) == 301
+    with pytest.raises(TypeError, match=r"prob must be a number .*found \[\['aaa") as refusal:
+        clf.predict_proba_interval(X, np.full((5000, 2), "aaa"))
+    assert len(str(refusal.value)) < 400
+
+
+def test_names_much_like_an_option_are_asked_about(clf):
+    with pytest.raises(ValueError, match=r"found 'predictve' \(did you mean 'predictive'\?\)$"):
+        clf.predict_proba(X, rule="predictve")
+    with pytest.raises(ValueError, match=r"found \['posterior', 'priors'\] \(did you mean 'prior'\?\)$"):
+        clf.to_datatree(X, groups=["posterior", "priors"])
+    with pytest.raises(ValueError, match=r"'n18', 'n19', … \(30 in all\), found 'z'$"):
+        one_of("name", "z", [f"n{j}" for j in range(30)])
 
 
 @pytest.mark.parametrize(
