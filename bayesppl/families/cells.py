@@ -31,6 +31,7 @@ from bayesppl.conjugate.row_statistics import RowStatistics
 from bayesppl.conjugate.shared_cells import pooled, shares_columns
 from bayesppl.conjugate.statistics import Events, Successes
 from bayesppl.data.arguments import by_name
+from bayesppl.data.names import spelled
 from bayesppl.errors import RowError, UndefinedEstimateError
 from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
@@ -200,7 +201,7 @@ class CellFamily(OfColumns, ConjugateFamily):
         """Return the number that the cells of every column are counted with; [1] where each row has its own."""
         if self._row_column is not None:
             return np.ones(1)
-        numbers = per_column(self._given, self.columns)
+        numbers = per_column(self.number.field, self._given, self.columns)
         contains = self.number.support.contains
         assert contains is not None
         wrong = ~(np.isfinite(numbers) & contains(numbers) & (numbers > 0))
@@ -254,18 +255,23 @@ def cell_terms(family: CellFamily, variables: dict[str, Any], first: Any, second
     return first * factors[0] + second * factors[1]
 
 
-def per_column(value: float | Sequence[float] | Mapping[Hashable, float], columns: Sequence[Hashable]) -> Array:
+def per_column(
+    field: str, value: float | Sequence[float] | Mapping[Hashable, float], columns: Sequence[Hashable]
+) -> Array:
     """Return a number for every column from one number, one per column, or a mapping by name: (n_columns,)."""
     value = by_name(value)
     if isinstance(value, Mapping):
         absent = [name for name in columns if name not in value]
         if absent:
-            raise ValueError(f"no value is given for column {absent[0]!r}; name every column once")
+            raise ValueError(f"{field} has no value for column {absent[0]!r}; name every column once")
         value = [value[name] for name in columns]
-    numbers = np.asarray(value, dtype=np.float64)
+    try:
+        numbers = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{field} must be one number or one per column, found {spelled(value)}") from None
     if numbers.shape not in ((), (len(columns),)):
         raise ValueError(
-            f"{numbers.size} values are given for {len(columns)} columns; pass one number, one per column, or a "
+            f"{field} has {numbers.size} values for {len(columns)} columns; pass one number, one per column, or a "
             "mapping"
         )
     return np.broadcast_to(numbers, (len(columns),))

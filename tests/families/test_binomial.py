@@ -140,8 +140,8 @@ def bad(column, value):
         (TABLE, "m", r"missing column 'm'"),
         (TABLE, 0, r"trials must be positive whole numbers, found 0 for column 'loan'"),
         (TABLE, [6, 2.5], r"trials must be positive whole numbers, found 2.5 for column 'meeting'"),
-        (TABLE, [6, 6, 6], r"3 values are given for 2 columns"),
-        (TABLE, {"loan": 6}, r"no value is given for column 'meeting'"),
+        (TABLE, [6, 6, 6], r"trials has 3 values for 2 columns"),
+        (TABLE, {"loan": 6}, r"trials has no value for column 'meeting'"),
     ],
 )
 def test_refusals(table, trials, message):

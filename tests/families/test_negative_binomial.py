@@ -121,3 +121,9 @@ def test_refuses_what_is_not_a_count(value, found):
 def test_refuses_sizes_that_are_not_positive(size):
     with pytest.raises(ValueError, match=r"size must be positive, found \S+ for column"):
         classifier(bp.NegativeBinomial(size)).fit(TABLE, LABELS)
+
+
+@pytest.mark.parametrize("size", ["a", [1, "a"], [[1], [1, 2]], 1 + 2j])
+def test_refuses_sizes_that_are_no_numbers(size):
+    with pytest.raises(TypeError, match=r"size must be one number or one per column, found \S+"):
+        classifier(bp.NegativeBinomial(size)).fit(TABLE, LABELS)
