@@ -19,6 +19,7 @@ from bayesppl.conjugate.conjugate import (
 )
 from bayesppl.conjugate.declared_priors import Dims, named
 from bayesppl.conjugate.moments import Moments
+from bayesppl.data.arguments import one_of
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, log_rising
 
 
@@ -38,7 +39,7 @@ class NormalInverseGamma(Conjugate):
         Shape and scale of the inverse gamma; its mean is b / (a − 1).
     shared : tuple of int
         Axes of (class, feature) over which one variance is shared: ``()`` a variance per class and feature,
-        ``(-2,)`` one per feature (tied), ``(-1,)`` one per class (spherical).
+        ``(-2,)`` one per feature (tied), ``(-1,)`` one per class (spherical). A family sets it by its covariance.
 
     Examples
     --------
@@ -63,6 +64,7 @@ class NormalInverseGamma(Conjugate):
     def __post_init__(self) -> None:
         require_finite(self, location=self.location)
         require_positive(self, kappa=self.kappa, a=self.a, b=self.b)
+        one_of("NormalInverseGamma: shared", self.shared, ((), (-2,), (-1,), (-2, -1)))
 
     @property
     def factor_dims(self) -> tuple[str, ...]:
@@ -71,6 +73,11 @@ class NormalInverseGamma(Conjugate):
 
     def sized(self, shape: tuple[int, ...], shared: tuple[int, ...] = ()) -> NormalInverseGamma:
         """Broadcast the hyperparameters to ``shape``, refusing values that make no prior."""
+        if self.shared not in ((), shared):
+            raise ValueError(
+                f"NormalInverseGamma: the family shares variances over {shared}, found shared={self.shared}; "
+                "leave it out, and choose by its covariance, as in bayesppl.Gaussian('tied_diag', prior)"
+            )
         require_positive(self, kappa=self.kappa, a=self.a, b=self.b)
         factors = np.zeros(shape).sum(shared).shape
         return replace_unchecked(

@@ -282,3 +282,17 @@ def test_rare_successes_and_rare_failures_keep_the_digits_of_the_evidence(trials
     clf = bp.GenerativeClassifier(bp.Binomial([trials])).fit([[successes], [1.0]], [0, 1])
     # under a uniform prior every number of successes is as probable as any other
     np.testing.assert_allclose(clf.log_evidence()["features"], -np.log(trials + 1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("shared", [("zz",), "class", -2, (0,), [-2]])
+def test_variances_are_shared_over_axes_that_there_are(shared):
+    with pytest.raises(ValueError, match=r"NormalInverseGamma: shared must be one of \(\), \(-2,\), \(-1,\)"):
+        bp.NormalInverseGamma(shared=shared)
+
+
+def test_a_prior_shares_no_variances_that_its_family_does_not():
+    prior, X, y = bp.NormalInverseGamma(shared=(-2,)), [[0.0], [1.0], [4.0], [5.0]], list("aabb")
+    with pytest.raises(ValueError, match=r"shares variances over \(\), found shared=\(-2,\); leave it out"):
+        bp.GaussianNB(prior).fit(X, y)
+    tied = bp.GenerativeClassifier(bp.Gaussian("tied_diag", prior)).fit(X, y)
+    assert tied.estimates("mean")["variance"].dims == ("estimate", "feature")
