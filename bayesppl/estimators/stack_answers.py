@@ -62,6 +62,10 @@ _UNANSWERED = {
     "expected_error_rate": "it is that of a model which holds; summary() has the accuracy of left-out labels",
     "predict_proba_mcse": "its probabilities are not averages of draws, and have no Monte-Carlo error",
     "provenance": "its members are fitted to recoded rows; fit and save one declared model",
+    **dict.fromkeys(
+        ("annotators", "completed_proba"),
+        "its models take the labels as known and right; fit one declared model, such as bayesppl.MixedNB()",
+    ),
 }
 
 
