@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.analysis.draws import numbers_of_draw
-from bayesppl.data.arguments import generator, real, several
+from bayesppl.data.arguments import generator, real, several, whole
 from bayesppl.errors import NotConjugateError, UndefinedEstimateError
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import MEASURES
@@ -184,6 +184,7 @@ def parameter_summary(
     """
     import xarray as xr
 
+    whole("draws", draws, 2)
     spread = _spread(fitted.posterior, draws, tails(prob), generator(random_state))
     found = xr.concat([estimates(fitted), spread], dim="estimate", combine_attrs="drop_conflicts")
     return found.assign_attrs(prob=prob)

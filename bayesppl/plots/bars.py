@@ -9,12 +9,13 @@ import numpy as np
 from bayesppl.analysis.column_weights import column_weights
 from bayesppl.analysis.parameter_tables import PROB, tails
 from bayesppl.data.arguments import whole
-from bayesppl.data.names import spelled
 from bayesppl.estimators.classifier import BayesClassifier
+from bayesppl.estimators.stack_answers import StackAnswers
 from bayesppl.evaluation.comparison import Comparison
 from bayesppl.evaluation.several_models import compare_models
 from bayesppl.plots.style import (
     axes_of_rows,
+    classifier,
     colour,
     draw_bars,
     draw_ranges,
@@ -45,7 +46,7 @@ def plot_comparison(table: Any, *arguments: Any, ax: Axes | None = None, **optio
     -------
     matplotlib.axes.Axes
         Nats below the best; bars are ± one standard error of the paired difference. The evidence has none: it is a
-        number that the data determine.
+        number that the data determine. A model that holds a left-out row impossible has its elpd beside its name.
 
     Examples
     --------
@@ -63,10 +64,12 @@ def plot_comparison(table: Any, *arguments: Any, ax: Axes | None = None, **optio
             "plot_comparison draws the table of bayesppl.compare_models, with one entry per model; for a "
             "Comparison of the four rules there is plot_probabilities"
         )
-    found = result_of(compare_models, xr.Dataset, table, arguments, options)
+    found = result_of(compare_models, xr.Dataset, table, arguments, options, ("model", "log_evidence"))
     ordered = found.sortby("log_evidence", ascending=False)
     evidence = ordered["log_evidence"] - ordered["log_evidence"].max()
-    ax = axes_of_rows(ax, ordered["model"].values, line=0.45, width=5.0)
+    both = zip(ordered["elpd"].values, ordered["elpd_difference"].values, strict=True)
+    ends = ["" if np.isfinite(difference) else f", elpd {elpd:g}" for elpd, difference in both]
+    ax = axes_of_rows(ax, ordered["model"].values, ends, line=0.45, width=5.0)
     at = np.arange(ordered.sizes["model"])
     ax.axvline(0, color="0.7", linewidth=1, zorder=0)
     ax.plot(evidence, at - 0.1, "D", color=colour(0), markersize=7, label="log evidence")
@@ -116,7 +119,9 @@ def plot_relevance(
     """
     import xarray as xr
 
-    found = result_of(BayesClassifier.feature_relevance, xr.Dataset, relevance, arguments, options)
+    whole("most", most, 1)
+    twin, parts = BayesClassifier.feature_relevance, ("feature", "log_bayes_factor")
+    found = result_of(twin, xr.Dataset, relevance, arguments, options, parts)
     factor = found["log_bayes_factor"]
     farthest = factor.isel(feature=np.argsort(-np.abs(factor.values), kind="stable")[:most])
     shown = farthest.sortby(farthest, ascending=False)
@@ -152,9 +157,7 @@ def plot_stack(clf: AutoClassifier, *, prob: float = PROB, ax: Axes | None = Non
     >>> [text.get_text().partition(",")[0] for text in ax.get_yticklabels()]
     ['quadratic', 'naive']
     """
-    if not hasattr(clf, "stack_"):
-        raise TypeError(f"plot_stack draws the weights of a fitted AutoClassifier, found {spelled(clf)}")
-    stack = clf.stack_
+    stack = classifier(clf, "a fitted bayesppl.AutoClassifier", StackAnswers).stack_
     names = [member.name for member in stack.members]
     ax = axes_of_rows(ax, names, [f", T = {member.temperature:.3g}" for member in stack.members], line=0.35)
     draw_ranges(ax, stack.weights, *np.quantile(stack.weight_draws, tails(prob), axis=0))
@@ -193,8 +196,8 @@ def plot_weights(clf: BayesClassifier, *, most: int = 30, ax: Axes | None = None
     >>> [text.get_text() for text in plot_weights(clf).get_yticklabels()]
     ['petal length (cm)', 'petal width (cm)', 'sepal width (cm)', 'sepal length (cm)']
     """
-    weights = column_weights(clf.fitted_)
     whole("most", most, 1)
+    weights = column_weights(classifier(clf).fitted_)
     table = weights.sortby("weight", ascending=False).isel(column=slice(0, most))
     ax = axes_of_rows(ax, table["column"].values, line=0.25)
     ax.axvline(1.0, color="0.6", linewidth=0.8, linestyle="--", zorder=0)

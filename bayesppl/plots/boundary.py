@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.analysis.uncertainty import probability_draws
-from bayesppl.data.labels import codes_among
+from bayesppl.data.arguments import whole
+from bayesppl.data.rows import Rows
 from bayesppl.data.table import MatrixTable
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import RuleName
 from bayesppl.plots.densities import grid_along
-from bayesppl.plots.style import Style, axes_or_new, colour, legend_beside, marker, name_axes
+from bayesppl.plots.style import Style, axes_or_new, colour, legend_beside, marker, name_axes, rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +71,8 @@ def plot_decision_boundary(
     """
     from matplotlib.colors import to_rgb
 
-    table = clf.fitted_.columns.align(X)
+    table = rows_of(clf, X)
+    whole("draws", draws, 0)
     if len(table.names) != 2:
         raise ValueError(f"a decision boundary is drawn for two features; the classifier has {len(table.names)}")
     points = np.asarray(table.numeric(), dtype=float)
@@ -90,7 +92,7 @@ def plot_decision_boundary(
     if y is None:
         ax.plot(*points.T, ".", color="0.2", markersize=4)
     else:
-        codes = codes_among(y, clf.classes_)
+        codes = Rows.read(X, y, classes=clf.classes_).codes
         style: Style = {"markeredgecolor": "0.15", "markeredgewidth": 0.5, "markersize": 5}
         for k, label in enumerate(clf.classes_.tolist()):
             ax.plot(*points[codes == k].T, marker(k), color=colour(k), label=str(label), **style)

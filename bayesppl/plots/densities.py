@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.analysis.parameter_tables import PROB, tails
-from bayesppl.data.labels import codes_among
+from bayesppl.data.arguments import generator, whole
 from bayesppl.data.levels import factorize
+from bayesppl.data.rows import Rows
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.families import Family
 from bayesppl.families.bound import GIVEN_TOTAL
@@ -22,6 +23,7 @@ from bayesppl.plots.style import (
     legend_beside,
     line_style,
     name_axes,
+    rows_of,
     tidy,
 )
 
@@ -92,13 +94,14 @@ def plot_class_densities(
     >>> plot_class_densities(bp.GaussianNB().fit(X, y), X, y).get_xlabel()
     'x0'
     """
-    table = clf.fitted_.columns.align(X)
+    table = rows_of(clf, X)
     if len(table.names) != 1:
         raise ValueError(
             f"class densities are drawn for one feature; the classifier has {len(table.names)}. Fit one to this "
             "column alone"
         )
-    bounds = tails(prob)
+    bounds, rng = tails(prob), generator(random_state)
+    whole("draws", draws, 1)
     posterior = clf.posterior_
     family = posterior.model.family
     measure = family.bound.measures[table.names[0]]
@@ -109,11 +112,11 @@ def plot_class_densities(
             f"column {table.names[0]!r} has a probability of zero beside its density; plot_columns draws both"
         )
     values = np.asarray(table.numeric(), dtype=float)[:, 0]
-    codes = codes_among(y, clf.classes_)
+    codes = Rows.read(X, y, classes=clf.classes_).codes
     # of counts all are drawn, as bins are laid about each
     grid = grid_along(clf, values[:, None], 0, 0.15, 1 << 53 if is_mass else resolution)
     rows = MatrixTable(table.names, grid[:, None])
-    theta = join_chains(posterior.draws(1, draws, np.random.default_rng(random_state)))
+    theta = join_chains(posterior.draws(1, draws, rng))
     drawn = np.exp(family.log_likelihood(theta)(family.bound.encode(rows)))
     density = _density(clf, table, table.names[0], grid, rule)
 
@@ -172,6 +175,7 @@ def grid_along(clf: BayesClassifier, cells: Array, column: int, margin: float, r
     resolution : int
         Number of points, or the most of them if the column holds counts.
     """
+    whole("resolution", resolution, 2)
     bound, names = clf.fitted_.model.family.bound, clf.fitted_.columns.names
     seen = cells[~np.isnan(cells).any(1)]
     low, high = (seen[:, column].min(), seen[:, column].max()) if len(seen) else (0.0, 1.0)
@@ -219,8 +223,8 @@ def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None 
     """
     import matplotlib.pyplot as plt
 
-    table = clf.fitted_.columns.align(X)
-    codes = codes_among(y, clf.classes_)
+    table = rows_of(clf, X)
+    codes = Rows.read(X, y, classes=clf.classes_).codes
     measures = clf.fitted_.model.family.bound.measures
     names = [name for name in table.names if name in measures]
     _require_densities(clf.fitted_.model.family, names)

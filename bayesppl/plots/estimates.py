@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from bayesppl.analysis.parameter_tables import PROB, parameter_summary
-from bayesppl.data.names import short_names, spelled
+from bayesppl.data.arguments import one_of, several
+from bayesppl.data.names import meant, short_names, spelled
 from bayesppl.errors import ImproperError
 from bayesppl.evaluation.comparison import Comparison
 from bayesppl.plots.style import (
     LETTERS_PER_INCH,
     RULE_STYLE,
     axes_or_new,
+    classifier,
     colour,
     drawn_names,
     inches,
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 
     from bayesppl.estimators.classifier import BayesClassifier
     from bayesppl.estimators.declared import DeclaredClassifier
+
+# Dimensions that a picture draws all of.
+_NOT_SELECTED = ("estimate", "chain", "draw")
 
 # Panels of one picture.
 _MOST_PANELS = 64
@@ -111,9 +116,9 @@ def plot_estimates(
     if isinstance(source, Comparison):
         table = source.parameters
     else:
-        table = parameter_summary(source.fitted_, draws, prob, random_state)
+        table = parameter_summary(classifier(source).fitted_, draws, prob, random_state)
     _require_parameter(parameter, table.data_vars)
-    groups = _groups(table[parameter].sel(selection))
+    groups = _groups(_selected(table[parameter], selection))
     if len(groups) > _MOST_PANELS:
         raise ValueError(
             f"{parameter} has {len(groups)} entries with units of their own, and a picture has {_MOST_PANELS} "
@@ -179,16 +184,16 @@ def plot_prior_posterior(
     >>> plot_prior_posterior(clf, "probability", feature="x0", **{"class": "a"}).get_xlabel()
     'probability of a, x0'
     """
-    dims = clf.posterior_.model.dims
+    dims = classifier(clf).posterior_.model.dims
     _require_parameter(parameter, dims)
-    open_dims = [dim for dim in dims[parameter] if dim not in selection]
+    open_dims = [dim for dim in dims[parameter] if np.ndim(selection.get(dim, ()))]  # type: ignore[arg-type]
     if open_dims:
         raise ValueError(f"choose one label of {', '.join(map(repr, open_dims))}; one entry is drawn at a time")
     if not clf.posterior_.prior.is_proper().all():
         raise ImproperError("an improper prior has no density to draw; fit with a proper one")
     tree = clf.to_datatree(None, draws, 1, random_state, ("prior", "posterior"))
     prior, posterior = (
-        tree[group].dataset[parameter].sel(selection).values.ravel() for group in ("prior", "posterior")
+        _selected(tree[group].dataset[parameter], selection).values.ravel() for group in ("prior", "posterior")
     )
 
     ax = axes_or_new(ax)
@@ -211,7 +216,17 @@ def _require_parameter(name: str, known: Iterable[Hashable]) -> None:
     """Refuse a parameter that a model does not have."""
     names = list(map(str, known))
     if name not in names:
-        raise ValueError(f"no parameter is called {spelled(name)}; there are {', '.join(names)}")
+        raise ValueError(
+            f"no parameter is called {spelled(name)}{meant(name, names)}; there are {', '.join(names)}"
+        )
+
+
+def _selected(values: xr.DataArray, selection: Mapping[str, Any]) -> xr.DataArray:
+    """Keep the entries of these labels, and refuse dimensions and labels that there are not."""
+    for dim, labels in selection.items():
+        one_of(f"a dimension of {values.name}", dim, [dim for dim in values.dims if dim not in _NOT_SELECTED])
+        several(dim, labels, values[dim].values.tolist())
+    return values.sel(selection)
 
 
 def _groups(values: xr.DataArray) -> list[_Group]:
@@ -232,7 +247,7 @@ def _panels(groups: Sequence[_Group], ax: Axes | None) -> tuple[Axes, list[Axes]
     Those of a single line are strips, each with its name at the left.
     """
     n, n_lines = len(groups), len(groups[0].lines)
-    most = 3 if ax is None else max(1, int(inches(ax)[0] / _NARROWEST))
+    most = 3 if ax is None else max(1, int(inches(axes_or_new(ax))[0] / _NARROWEST))
     across = 1 if n_lines == 1 else min(most, 2 if n == 4 else 3, n)
     down = -(-n // across)
     frame = axes_or_new(ax, width=3.5 + 2.2 * across, height=0.4 + down * (_AROUND + _LINE * n_lines))

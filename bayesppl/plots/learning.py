@@ -66,7 +66,7 @@ def plot_reliability(
     """
     import xarray as xr
 
-    bins = result_of(reliability, xr.Dataset, found, arguments, options)
+    bins = result_of(reliability, xr.Dataset, found, arguments, options, ("bin", "hit_rate"))
     ax = axes_or_new(ax, width=4.5)
     k = len(ax.containers)
     if k == 0:
@@ -145,7 +145,8 @@ def plot_learning_curve(
     import xarray as xr
 
     one_of("score", score, _HEADINGS)
-    found = result_of(learning_curve, xr.Dataset, curve, arguments, options)
+    parts = "size", "rule", f"{score}_difference"
+    found = result_of(learning_curve, xr.Dataset, curve, arguments, options, parts)
     ax = axes_or_new(ax)
     sizes = found["size"].values
     plug_in = [rule for rule in found["rule"].values.tolist() if rule != REFERENCE]

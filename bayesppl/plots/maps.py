@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesppl.data.names import listed, spelled
+from bayesppl.data.arguments import whole
+from bayesppl.data.names import listed, meant, spelled
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import ESTIMATES, TABLE, RuleName
-from bayesppl.plots.style import Style, axes_or_new, drawn_names, inches
+from bayesppl.plots.style import Style, axes_or_new, classifier, drawn_names, inches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,12 +72,13 @@ def plot_parameter_maps(
     if rule not in ESTIMATES:
         raise ValueError(f"rule must name an estimate, one of {listed(ESTIMATES)}; found {spelled(rule)}")
     values = _of_pixels(clf, parameter, rule)
-    height, width = (isqrt(values.shape[1]),) * 2 if shape is None else shape
-    if height * width != values.shape[1]:
-        what = "no square" if shape is None else f"not {height} times {width}"
+    sizes = (isqrt(values.shape[1]),) * 2 if shape is None else tuple(np.ravel(shape).tolist())
+    if len(sizes) != 2 or np.prod(sizes) != values.shape[1]:
+        what = "no square" if shape is None else f"not {' times '.join(map(str, sizes))}"
         raise ValueError(f"{values.shape[1]} features are {what}; give the shape (height, width) of the images")
+    height, width = (whole("each number of shape", size, 1) for size in sizes)
     classes = clf.classes_.tolist()
-    columns = min(len(classes), 5) if columns is None else columns
+    columns = min(len(classes), 5 if columns is None else whole("columns", columns, 1))
     lines = -(-len(classes) // columns)
     # no lower than the name of its scale is long
     ax = axes_or_new(ax, 1.2 * columns + 1.0, max(2.2, (1.2 * height / width + 0.3) * lines + 0.4))
@@ -101,13 +103,13 @@ def plot_parameter_maps(
 
 def _of_pixels(clf: BayesClassifier, parameter: str, rule: RuleName) -> Array:
     """Find the estimate of a parameter of every pixel: (n_classes, n_features)."""
-    posterior = clf.posterior_
+    posterior = classifier(clf).posterior_
     dims = posterior.model.dims
-    wanted = {name for name, own in dims.items() if own[:2] == ("class", "feature")}
+    wanted = sorted(name for name, own in dims.items() if own[:2] == ("class", "feature"))
     if parameter not in wanted:
         raise ValueError(
-            f"{spelled(parameter)} is not a parameter with a number per class and feature; there are "
-            f"{', '.join(map(repr, sorted(wanted))) or 'none'}"
+            f"{spelled(parameter)} is not a parameter with a number per class and feature"
+            f"{meant(parameter, wanted)}; there are {', '.join(map(repr, wanted)) or 'none'}"
         )
     values = posterior.theta(rule)[parameter]
     return values if values.ndim == 2 else np.einsum("kdd->kd", values)

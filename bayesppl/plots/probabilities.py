@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesppl.data.arguments import whole
 from bayesppl.data.labels import codes_among
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.evaluation.comparison import Comparison, compare
@@ -24,6 +25,7 @@ from bayesppl.plots.style import (
     marker,
     name_axes,
     number_axis,
+    require_parts,
     result_of,
     tidy,
 )
@@ -75,8 +77,10 @@ def plot_probabilities(
     from matplotlib import pyplot as plt
     from matplotlib.patches import Patch
 
+    whole("most_rows", most_rows, 1)
     if isinstance(probabilities, xr.DataArray):
         found = probabilities
+        require_parts(found.to_dataset(name="probability"), ("rule", "row", "class", "label"), "compare")
     else:
         comparison = result_of(compare, Comparison, probabilities, arguments, options)
         undefined = comparison.undefined if undefined is None else undefined
@@ -109,6 +113,11 @@ def plot_probabilities(
 
 def _rows_that_differ(probabilities: xr.DataArray, most: int) -> xr.DataArray:
     """Select the rows with the largest distance from the reference rule, grouped by label."""
+    rules = probabilities["rule"].values.tolist()
+    if REFERENCE not in rules:
+        raise ValueError(
+            f"rows are chosen by their distance from {REFERENCE!r}, which is not among the rules {rules}"
+        )
     away = abs(probabilities - probabilities.sel(rule=REFERENCE))
     distance = 0.5 * away.sum("class").max("rule").values
     chosen = np.sort(np.argsort(-distance, kind="stable")[:most])
@@ -199,7 +208,12 @@ def plot_intervals(
     """
     import xarray as xr
 
-    found = result_of(BayesClassifier.predict_proba_interval, xr.Dataset, interval, arguments, options)
+    if isinstance(interval, xr.Dataset) and rule is not None:
+        raise TypeError(
+            "intervals alone have no probabilities by rule; pass the classifier and the rows with rule="
+        )
+    twin, parts = BayesClassifier.predict_proba_interval, ("row", "class", "mean")
+    found = result_of(twin, xr.Dataset, interval, arguments, options, parts)
     classes, prob = found["class"].values.tolist(), found.attrs["prob"]
     n_rows, n_classes = found.sizes["row"], len(classes)
     ax = axes_of_rows(ax, [f"row {name}" for name in found["row"].values], line=0.14 * (n_classes + 1), width=5.0)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from bayesppl.data.names import one_line, short_names
+from bayesppl.data.names import listed, one_line, short_names
+from bayesppl.data.table import Table
+from bayesppl.estimators.shell import Shell
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import ESTIMATES, TABLE
 
@@ -45,6 +47,9 @@ RULE_STYLE: dict[str, Style] = {
 LETTERS_PER_INCH = 11
 _SMALLEST_TYPE = 5.0
 
+# What most pictures are of.
+_CLASSIFIER = "a fitted classifier of bayesppl (of a pipeline its last step, with rows as that takes them)"
+
 # Inches of a line of a legend of many labels.
 _LEGEND_LINE = 0.2
 
@@ -53,7 +58,12 @@ _ROOM_FOR_NAMES = (1.9, 48 / LETTERS_PER_INCH)
 
 
 def result_of[T](
-    twin: Callable[..., T], kind: type, given: Any, arguments: Sequence[Any], options: Mapping[str, Any]
+    twin: Callable[..., T],
+    kind: type,
+    given: Any,
+    arguments: Sequence[Any],
+    options: Mapping[str, Any],
+    parts: Sequence[str] = (),
 ) -> T:
     """Return what a function of the package returned before, or call it with these arguments.
 
@@ -65,15 +75,59 @@ def result_of[T](
         Of its result.
     given, arguments, options
         The result alone, or everything the function is called with.
+    parts : sequence of str
+        Dimensions and variables of the result that are drawn.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is the result of another function, or has nothing to draw.
     """
+    found = given
     if not isinstance(given, kind):
-        return twin(given, *arguments, **options)
-    if arguments or options:
+        if not isinstance(given, Sequence | Mapping):  # as models are
+            classifier(given, f"what {twin.__name__} returns, or {_CLASSIFIER}")
+        found = twin(given, *arguments, **options)
+    elif arguments or options:
         more = next(iter(options), "a second argument")
         raise TypeError(
             f"a result of {twin.__name__} is drawn as it is; found {more} besides. Pass it to {twin.__name__}"
         )
-    return cast("T", given)
+    require_parts(found, parts, twin.__name__)
+    return cast("T", found)
+
+
+def require_parts(found: Any, parts: Sequence[str], name: str) -> None:
+    """Refuse a dataset without these dimensions and variables, or without entries along one of them."""
+    absent = [part for part in parts if part not in found or not found[part].ndim]
+    if absent:
+        raise TypeError(
+            f"what {name} returns has {listed(parts)}, and here {absent[0]!r} is not among the dimensions and "
+            "variables; pass all of it, or select by lists, as in isel(row=[0])"
+        )
+    empty = [part for part in parts if not found[part].size]
+    if empty:
+        raise ValueError(f"what {name} returns has no {empty[0]} to draw; give one at least")
+
+
+def classifier(given: Any, words: str = _CLASSIFIER, kind: type = Shell) -> Any:
+    """Return a classifier as it is, and refuse anything else.
+
+    Raises
+    ------
+    TypeError
+    """
+    if not isinstance(given, kind):
+        raise TypeError(f"the first argument must be {words}, found {type(given).__name__}")
+    return given
+
+
+def rows_of(clf: Any, X: Any) -> Table:
+    """Read the rows that a picture shows, in the columns of the fit."""
+    table: Table = classifier(clf).fitted_.columns.align(X)
+    if not len(table):
+        raise ValueError("X has no rows; give the rows that the picture shows")
+    return table
 
 
 def bar_style(k: int) -> Style:
@@ -103,10 +157,13 @@ def line_style(k: int) -> str:
 
 def axes_or_new(ax: Axes | None, width: float = 5.5, height: float = 4.0) -> Axes:
     """Return the axes given, or those of a new figure."""
-    if ax is not None:
-        return ax
     from matplotlib import pyplot as plt
+    from matplotlib.axes import Axes
 
+    if isinstance(ax, Axes):
+        return ax
+    if ax is not None:
+        raise TypeError(f"ax must be one matplotlib.axes.Axes, as of plt.subplots(), found {type(ax).__name__}")
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
@@ -140,13 +197,12 @@ def axes_of_rows(
     line, around, width : float
         Inches of a row, of what stands above and below all of them, and of what stands to the right of the names.
     """
-    names, room = list(names), None
-    if ax is None:
-        letters = max((len(one_line(str(name))) for name in names), default=0) + max(map(len, ends), default=0)
-        room = float(np.clip(letters / LETTERS_PER_INCH, *_ROOM_FOR_NAMES))
-        ax = axes_or_new(None, width=width + room, height=around + line * len(names))
-    name_rows(ax, names, ends, room)
-    return ax
+    names = list(names)
+    letters = max((len(one_line(str(name))) for name in names), default=0) + max(map(len, ends), default=0)
+    room = float(np.clip(letters / LETTERS_PER_INCH, *_ROOM_FOR_NAMES))
+    drawn = axes_or_new(ax, width=width + room, height=around + line * len(names))
+    name_rows(drawn, names, ends, room if ax is None else None)
+    return drawn
 
 
 def draw_bars(ax: Axes, values: Array) -> None:

@@ -10,12 +10,11 @@ from scipy.cluster.hierarchy import average, leaves_list
 from scipy.spatial.distance import squareform
 
 from bayesppl.data.names import spelled
-from bayesppl.plots.style import axes_or_new, colour, drawn_name, drawn_names
+from bayesppl.estimators.mixed_nb import TreeNB
+from bayesppl.plots.style import axes_or_new, classifier, colour, drawn_name, drawn_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from bayesppl.estimators.mixed_nb import TreeNB
 
 # edges that are less probable are not drawn
 _LEAST = 0.01
@@ -50,7 +49,7 @@ def plot_tree(clf: TreeNB, label: Hashable = None, *, ax: Axes | None = None) ->
     >>> len(ax.texts)
     4
     """
-    found = clf.edge_probabilities()
+    found = classifier(clf, "a fitted bayesppl.TreeNB", TreeNB).edge_probabilities()
     classes = clf.classes_.tolist()
     if "class" in found.dims:
         if label not in classes:

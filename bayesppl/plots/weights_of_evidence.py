@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import logit
 
 from bayesppl.analysis.parameter_tables import PROB, tails
+from bayesppl.data.arguments import one_of, whole
 from bayesppl.data.columns import missing
 from bayesppl.data.names import short_names, spelled
 from bayesppl.data.table import MatrixTable, Table
@@ -25,6 +26,7 @@ from bayesppl.plots.style import (
     name_axes,
     name_rows,
     result_of,
+    rows_of,
     tidy,
 )
 
@@ -80,9 +82,12 @@ def plot_explanation(
     """
     import xarray as xr
 
-    found = result_of(explain, xr.Dataset, explanation, arguments, options)
+    whole("most", most, 1)
+    parts = "row", "feature", "class", "log_odds"
+    found = result_of(explain, xr.Dataset, explanation, arguments, options, parts)
     if label is None:
         label = found["class"].values[int(np.argmax(found["log_odds"].mean("row").values))]
+    one_of("label", label, found["class"].values.tolist())
     found = found.sel({"class": label})
     weight, lower, upper = _weights(found)
     names = [str(name) for name in found["feature"].values]
@@ -182,26 +187,26 @@ def plot_nomogram(
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['x0', 'x1', 'probability of b']
     """
-    classes = clf.classes_.tolist()
+    table, classes = rows_of(clf, X), clf.classes_.tolist()
+    one_of("label", label, [name for name in classes if name != against])
     if against is None and len(classes) > 2:
         raise ValueError(
             f"against must name the class that {spelled(label)} is compared with, one of "
             f"{[name for name in classes if name != label]}: against several classes together the weight of a "
             "column depends on the others"
         )
-    table = clf.fitted_.columns.align(X)
-    whole = clf.explain(table.take(slice(0, 20)), against, rule=rule).sel({"class": label})
-    if whole.attrs["shares"] != "independent":
+    some = clf.explain(table.take(slice(0, 20)), against, rule=rule).sel({"class": label})
+    if some.attrs["shares"] != "independent":
         raise ValueError(
             "a nomogram adds up weights of single columns, and here they depend on each other: use clf.explain "
             "for one row, or a naive Bayes classifier"
         )
-    features = whole["feature"].values.tolist()
+    features = some["feature"].values.tolist()
     strips = [_strip(clf, table, name, label, against, rule) for name in features]
     strip = float(np.clip(_HIGHEST / (len(features) + 1), *_STRIP))
     ax = axes_or_new(ax, width=7.0, height=1.6 + strip * (len(features) + 1))
     ax.axvline(0, color="0.75", linewidth=0.8, zorder=0)
-    prior = float(whole["prior"])
+    prior = float(some["prior"])
     ends = logit(np.array([_PROBABILITIES[0], _PROBABILITIES[-1]])) - prior
     reach = np.concatenate([ends, *(weights[np.isfinite(weights)] for _, weights, _ in strips)])
     margin = 0.05 * np.ptp(reach)
@@ -224,11 +229,13 @@ def _strip(
     """Find values of a column, what each of them weighs, and whether they are numbers."""
     column = table.column(name)
     is_number = column.dtype.kind in "fiu" and clf.fitted_.model.family.bound.measures[name] != "mass"
+    present = column[~missing(column)]
+    if not len(present):
+        raise ValueError(f"column {name!r} of X has no values; give rows that show its range")
     if is_number:
-        values = np.linspace(np.nanmin(column), np.nanmax(column), _POINTS)
+        values = np.linspace(present.min(), present.max(), _POINTS)
     else:
-        present = column[~missing(column)].tolist()
-        values = np.array(sorted(set(present), key=lambda value: (str(type(value)), value)), dtype=object)
+        values = np.array(sorted(set(present.tolist()), key=lambda value: (str(type(value)), value)), dtype=object)
         if len(values) > _MOST_LEVELS:
             values = values[np.linspace(0, len(values) - 1, _MOST_LEVELS).round().astype(int)]
     cells = np.full((len(values), len(table.names)), np.nan, dtype=object)
