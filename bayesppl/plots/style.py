@@ -124,9 +124,11 @@ def classifier(given: Any, words: str = _CLASSIFIER, kind: type = Shell) -> Any:
 
 def rows_of(clf: Any, X: Any) -> Table:
     """Read the rows that a picture shows, in the columns of the fit."""
-    table: Table = classifier(clf).fitted_.columns.align(X)
+    fitted = classifier(clf).fitted_
+    table: Table = fitted.columns.align(X)
     if not len(table):
         raise ValueError("X has no rows; give the rows that the picture shows")
+    fitted.model.family.bound.encode(table)  # which refuses what it refuses by the rows of the caller
     return table
 
 
@@ -272,7 +274,7 @@ def name_rows(ax: Axes, names: Iterable[Any], ends: Sequence[str] = (), room: fl
             for short, long, end in zip(labels, whole, ends, strict=True)
         ]
     usual = FontProperties(size=rcParams["ytick.labelsize"]).get_size_in_points()
-    across = usual * room * LETTERS_PER_INCH / max(map(len, labels), default=1)
+    across = usual * room * LETTERS_PER_INCH / max([1, *map(len, labels)])
     line = 0.8 * height * 72 / max(len(labels), 1)
     ax.set_yticks(range(len(labels)), labels, fontsize=max(_SMALLEST_TYPE, min(usual, across, line)))
     ax.set_ylim(len(labels) - 0.5, -0.5)

@@ -445,3 +445,11 @@ def test_words_have_no_densities_of_their_own():
     X, y = [[3, 1], [2, 0], [0, 4], [1, 5]], ["a", "a", "b", "b"]
     with pytest.raises(ValueError, match="column 'x0' has a probability given the total of its row only"):
         plots.plot_columns(bp.MultinomialNB().fit(X, y), X, y)
+
+
+def test_a_single_entry_is_drawn(iris):
+    clf = bp.GaussianNB().fit(*iris)
+    for parameter, choice in (("mean", {"feature": "petal length (cm)"}), ("class_weights", {})):
+        ax = plots.plot_estimates(clf, parameter, draws=20, **{"class": "setosa"}, **choice)
+        assert len(ax.lines) == 3
+        assert ax.get_title() == ", ".join(["setosa", *choice.values()])

@@ -279,3 +279,12 @@ def test_models_without_a_finite_score_say_so():
     models = {"plug-in": bp.BernoulliNB(rule="mle"), "predictive": bp.BernoulliNB()}
     ax = plots.plot_comparison(models, cells, labels)
     assert {text.get_text() for text in ax.get_yticklabels()} == {"plug-in, elpd -inf", "predictive"}
+
+
+def test_rows_that_the_model_excludes_are_named_by_their_place(of_two):
+    with pytest.raises(bp.RowError, match=r"column 'petal length \(cm\)' .*inf.* in row 2"):
+        plots.plot_decision_boundary(of_two, [[1.0, 2.0], [2.0, 3.0], [np.inf, 4.0]])
+    counts = bp.PoissonNB().fit([[0], [2], [5], [9]], ["a", "a", "b", "b"])
+    for picture in (plots.plot_class_densities, plots.plot_columns):
+        with pytest.raises(bp.RowError, match=r"column 'x0' .*-3.* in row 1"):
+            picture(counts, [[1], [-3]], ["a", "b"])
