@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from inspect import isfunction
 from itertools import islice
 from typing import Any, Self
 
@@ -176,9 +175,3 @@ class AutoClassifier(StackAnswers):
                 name: [type(clf).__name__, clf.get_params(deep=False)] for name, clf in given.items()
             }
         write(self.stack_, type(self).__name__, parameters, path)
-
-
-# Python's messages about arguments name the class that users know; pickle finds the methods there too
-for _name, _method in vars(StackAnswers).items():
-    if isfunction(_method):
-        _method.__module__, _method.__qualname__ = __name__, f"{AutoClassifier.__name__}.{_name}"

@@ -28,6 +28,9 @@ from bayesppl.model.stack import Stack
 #: Arrays of up to this many numbers are written out where an estimator is printed.
 _WRITTEN_OUT = 8
 
+#: What most functions of a fit take.
+CLASSIFIER = "a fitted classifier of bayesppl (of a pipeline its last step, with rows as that takes them)"
+
 
 class Shell[F: Fitted | Stack](ClassifierMixin, BaseEstimator, ABC):
     """A classifier in scikit-learn's sense that holds what a fit has found."""
@@ -194,3 +197,15 @@ def check_n_jobs(n_jobs: Any) -> None:
         raise ValueError(
             f"n_jobs must be None, a positive number of threads or -1 for all cores, found {spelled(n_jobs)}"
         )
+
+
+def require_classifier(given: Any, words: str = CLASSIFIER, kind: type = Shell) -> Any:
+    """Return a classifier as it is, and refuse anything else.
+
+    Raises
+    ------
+    TypeError
+    """
+    if not isinstance(given, kind):
+        raise TypeError(f"the first argument must be {words}, found {type(given).__name__}")
+    return given

@@ -18,6 +18,7 @@ from bayesppl.data.arguments import generator, real, whole
 from bayesppl.data.labels import REFUSED, declared_classes
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImpossibleRowWarning
+from bayesppl.estimators.shell import require_classifier
 from bayesppl.evaluation.comparison import SCORES, average_scores, probabilities_by_rule, require_declared
 from bayesppl.kernels.arrays import Array, logarithm
 from bayesppl.model.rules import REFERENCE, RULES
@@ -204,6 +205,7 @@ def reliability(
 
     whole("bins", bins, 1)
     bounds = tails(prob)
+    require_classifier(clf)
     log_proba, codes = logarithm(clf.probabilities(X, rule)), Rows.read(X, y, classes=clf.classes_).codes
     entries = scores.calibration_gaps(log_proba, codes, bins).indices
     hits, confidence = scores.hits(log_proba, codes), np.exp(log_proba.max(1))

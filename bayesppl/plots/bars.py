@@ -10,12 +10,12 @@ from bayesppl.analysis.column_weights import column_weights
 from bayesppl.analysis.parameter_tables import PROB, tails
 from bayesppl.data.arguments import whole
 from bayesppl.estimators.classifier import BayesClassifier
+from bayesppl.estimators.shell import require_classifier
 from bayesppl.estimators.stack_answers import StackAnswers
 from bayesppl.evaluation.comparison import Comparison
 from bayesppl.evaluation.several_models import compare_models
 from bayesppl.plots.style import (
     axes_of_rows,
-    classifier,
     colour,
     draw_bars,
     draw_ranges,
@@ -157,7 +157,7 @@ def plot_stack(clf: AutoClassifier, *, prob: float = PROB, ax: Axes | None = Non
     >>> [text.get_text().partition(",")[0] for text in ax.get_yticklabels()]
     ['quadratic', 'naive']
     """
-    stack = classifier(clf, "a fitted bayesppl.AutoClassifier", StackAnswers).stack_
+    stack = require_classifier(clf, "a fitted bayesppl.AutoClassifier", StackAnswers).stack_
     names = [member.name for member in stack.members]
     ax = axes_of_rows(ax, names, [f", T = {member.temperature:.3g}" for member in stack.members], line=0.35)
     draw_ranges(ax, stack.weights, *np.quantile(stack.weight_draws, tails(prob), axis=0))
@@ -197,7 +197,7 @@ def plot_weights(clf: BayesClassifier, *, most: int = 30, ax: Axes | None = None
     ['petal length (cm)', 'petal width (cm)', 'sepal width (cm)', 'sepal length (cm)']
     """
     whole("most", most, 1)
-    weights = column_weights(classifier(clf).fitted_)
+    weights = column_weights(require_classifier(clf).fitted_)
     table = weights.sortby("weight", ascending=False).isel(column=slice(0, most))
     ax = axes_of_rows(ax, table["column"].values, line=0.25)
     ax.axvline(1.0, color="0.6", linewidth=0.8, linestyle="--", zorder=0)

@@ -12,12 +12,12 @@ from bayesppl.analysis.parameter_tables import PROB, parameter_summary
 from bayesppl.data.arguments import one_of, several
 from bayesppl.data.names import meant, short_names, spelled
 from bayesppl.errors import ImproperError
+from bayesppl.estimators.shell import require_classifier
 from bayesppl.evaluation.comparison import Comparison
 from bayesppl.plots.style import (
     LETTERS_PER_INCH,
     RULE_STYLE,
     axes_or_new,
-    classifier,
     colour,
     drawn_names,
     inches,
@@ -116,7 +116,7 @@ def plot_estimates(
     if isinstance(source, Comparison):
         table = source.parameters
     else:
-        table = parameter_summary(classifier(source).fitted_, draws, prob, random_state)
+        table = parameter_summary(require_classifier(source).fitted_, draws, prob, random_state)
     _require_parameter(parameter, table.data_vars)
     groups = _groups(_selected(table[parameter], selection))
     if len(groups) > _MOST_PANELS:
@@ -184,7 +184,7 @@ def plot_prior_posterior(
     >>> plot_prior_posterior(clf, "probability", feature="x0", **{"class": "a"}).get_xlabel()
     'probability of a, x0'
     """
-    dims = classifier(clf).posterior_.model.dims
+    dims = require_classifier(clf).posterior_.model.dims
     _require_parameter(parameter, dims)
     open_dims = [dim for dim in dims[parameter] if np.ndim(selection.get(dim, ()))]  # type: ignore[arg-type]
     if open_dims:

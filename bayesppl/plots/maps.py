@@ -9,9 +9,10 @@ import numpy as np
 
 from bayesppl.data.arguments import whole
 from bayesppl.data.names import listed, meant, spelled
+from bayesppl.estimators.shell import require_classifier
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import ESTIMATES, TABLE, RuleName
-from bayesppl.plots.style import Style, axes_or_new, classifier, drawn_names, inches
+from bayesppl.plots.style import Style, axes_or_new, drawn_names, inches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,7 +104,7 @@ def plot_parameter_maps(
 
 def _of_pixels(clf: BayesClassifier, parameter: str, rule: RuleName) -> Array:
     """Find the estimate of a parameter of every pixel: (n_classes, n_features)."""
-    posterior = classifier(clf).posterior_
+    posterior = require_classifier(clf).posterior_
     dims = posterior.model.dims
     wanted = sorted(name for name, own in dims.items() if own[:2] == ("class", "feature"))
     if parameter not in wanted:

@@ -10,6 +10,7 @@ import numpy as np
 
 from bayesppl.data.arguments import whole
 from bayesppl.data.labels import codes_among
+from bayesppl.estimators.auto import AutoClassifier
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.evaluation.comparison import Comparison, compare
 from bayesppl.kernels.arrays import Array
@@ -168,7 +169,7 @@ _LOGIT_NUMBERS = (
 
 
 def plot_intervals(
-    interval: xr.Dataset | BayesClassifier,
+    interval: xr.Dataset | BayesClassifier | AutoClassifier,
     *arguments: Any,
     rule: RuleName | None = None,
     logit: bool | None = None,
@@ -179,11 +180,12 @@ def plot_intervals(
 
     Parameters
     ----------
-    interval : xarray.Dataset or BayesClassifier
+    interval : xarray.Dataset, BayesClassifier or AutoClassifier
         What ``clf.predict_proba_interval(X)`` returns; or the classifier and, with what follows, all that
         :func:`~bayesppl.analysis.uncertainty.predict_proba_interval` is called with.
     rule : optional
-        Of the open marks, as for ``predict_proba``. There are none where only the intervals are given.
+        Of the open marks, as for ``predict_proba``. There are none where only the intervals are given,
+        nor of an :class:`AutoClassifier`.
     logit : bool, optional
         Whether the axis is that of log odds, on which probabilities of 0.99 and 0.9999 lie apart; by default where
         the classes of most rows are all but certain. Probabilities closer to zero or one than a millionth are
@@ -208,6 +210,8 @@ def plot_intervals(
     """
     import xarray as xr
 
+    if isinstance(interval, AutoClassifier):  # which has no rules
+        interval, arguments, options = interval.predict_proba_interval(*arguments, **options), (), {}
     if isinstance(interval, xr.Dataset) and rule is not None:
         raise TypeError(
             "intervals alone have no probabilities by rule; pass the classifier and the rows with rule="

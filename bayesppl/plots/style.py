@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesppl.data.names import listed, one_line, short_names
 from bayesppl.data.table import Table
-from bayesppl.estimators.shell import Shell
+from bayesppl.estimators.shell import CLASSIFIER, require_classifier
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import ESTIMATES, TABLE
 
@@ -46,9 +46,6 @@ RULE_STYLE: dict[str, Style] = {
 #: Of the usual type.
 LETTERS_PER_INCH = 11
 _SMALLEST_TYPE = 5.0
-
-# What most pictures are of.
-_CLASSIFIER = "a fitted classifier of bayesppl (of a pipeline its last step, with rows as that takes them)"
 
 # Inches of a line of a legend of many labels.
 _LEGEND_LINE = 0.2
@@ -86,7 +83,7 @@ def result_of[T](
     found = given
     if not isinstance(given, kind):
         if not isinstance(given, Sequence | Mapping):  # as models are
-            classifier(given, f"what {twin.__name__} returns, or {_CLASSIFIER}")
+            require_classifier(given, f"what {twin.__name__} returns, or {CLASSIFIER}")
         found = twin(given, *arguments, **options)
     elif arguments or options:
         more = next(iter(options), "a second argument")
@@ -110,21 +107,9 @@ def require_parts(found: Any, parts: Sequence[str], name: str) -> None:
         raise ValueError(f"what {name} returns has no {empty[0]} to draw; give one at least")
 
 
-def classifier(given: Any, words: str = _CLASSIFIER, kind: type = Shell) -> Any:
-    """Return a classifier as it is, and refuse anything else.
-
-    Raises
-    ------
-    TypeError
-    """
-    if not isinstance(given, kind):
-        raise TypeError(f"the first argument must be {words}, found {type(given).__name__}")
-    return given
-
-
 def rows_of(clf: Any, X: Any) -> Table:
     """Read the rows that a picture shows, in the columns of the fit."""
-    fitted = classifier(clf).fitted_
+    fitted = require_classifier(clf).fitted_
     table: Table = fitted.columns.align(X)
     if not len(table):
         raise ValueError("X has no rows; give the rows that the picture shows")

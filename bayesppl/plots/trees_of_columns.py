@@ -11,7 +11,8 @@ from scipy.spatial.distance import squareform
 
 from bayesppl.data.names import spelled
 from bayesppl.estimators.mixed_nb import TreeNB
-from bayesppl.plots.style import axes_or_new, classifier, colour, drawn_name, drawn_names
+from bayesppl.estimators.shell import require_classifier
+from bayesppl.plots.style import axes_or_new, colour, drawn_name, drawn_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +50,7 @@ def plot_tree(clf: TreeNB, label: Hashable = None, *, ax: Axes | None = None) ->
     >>> len(ax.texts)
     4
     """
-    found = classifier(clf, "a fitted bayesppl.TreeNB", TreeNB).edge_probabilities()
+    found = require_classifier(clf, "a fitted bayesppl.TreeNB", TreeNB).edge_probabilities()
     classes = clf.classes_.tolist()
     if "class" in found.dims:
         if label not in classes:

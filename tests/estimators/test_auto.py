@@ -1,7 +1,6 @@
 """The classifier that chooses itself, against refits, members combined by hand, and rows in other containers."""
 
 import html
-import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -577,13 +576,3 @@ def test_no_model_is_without_columns():
     found = clf.predict_proba_interval(X[:2], random_state=0)
     assert (found["lower"] <= found["upper"]).all()
     assert np.isfinite(clf.explain(X[:1])["weight"]).all()
-
-
-@pytest.mark.parametrize(
-    ("method", "option"),
-    [("predict_proba", "rule"), ("predict", "rule"), ("explain", "rule"), ("summary", "prob")],
-)
-def test_arguments_that_a_stack_does_not_take_are_refused_by_its_public_name(method, option, fitted):
-    with pytest.raises(TypeError, match=rf"^AutoClassifier\.{method}\(\) got an unexpected .* '{option}'"):
-        getattr(fitted, method)(*([] if method == "summary" else [[[1.0, 2.0, 3.0, 4.0]]]), **{option: "map"})
-    assert pickle.loads(pickle.dumps(getattr(bp.AutoClassifier, method))) is getattr(bp.AutoClassifier, method)

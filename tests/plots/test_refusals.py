@@ -259,6 +259,8 @@ def test_classifiers_of_other_packages(naive, stack):
     ]:
         with pytest.raises(TypeError, match=message):
             picture(other, *arguments)
+    with pytest.raises(TypeError, match=message):
+        bp.reliability(other, X, y)
     for clf in (naive, stack):
         with pytest.raises(TypeError, match=r"must be a fitted bayesppl\.TreeNB, found"):
             plots.plot_tree(clf)
@@ -271,6 +273,16 @@ def test_classifiers_of_other_packages(naive, stack):
 def test_rules_of_intervals_without_their_rows(naive):
     with pytest.raises(TypeError, match="pass the classifier and the rows with rule="):
         plots.plot_intervals(naive.predict_proba_interval(X[:3], draws=10), rule="mle")
+
+
+def test_intervals_of_a_stack_are_those_of_its_rows(stack):
+    drawn = plots.plot_intervals(stack, X[:3], random_state=0)
+    given = plots.plot_intervals(stack.predict_proba_interval(X[:3], random_state=0))
+    assert len(drawn.lines) == len(given.lines)
+    for one, other in zip(drawn.lines, given.lines, strict=True):
+        np.testing.assert_array_equal(one.get_xydata(), other.get_xydata())
+    with pytest.raises(TypeError, match="intervals alone have no probabilities by rule"):
+        plots.plot_intervals(stack, X[:3], rule="mle")
 
 
 @pytest.mark.filterwarnings("ignore::bayesppl.errors.ImpossibleRowWarning")
