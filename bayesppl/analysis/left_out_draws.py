@@ -210,7 +210,7 @@ def _sample_anew(one: _Weighted, at: slice, members: Membership, good_k: float) 
     if one.pareto_k[0] <= good_k or one.factor.without is None:
         return one
     anew = one.factor.without(at.start)
-    _, densities = anew.densities(one.factor.rows[at], members[at])
+    densities, _ = anew.densities(one.factor.rows[at], members[at])  # given all rows that it was sampled from
     log_weights = np.full((len(densities), 1, 1), -np.log(len(densities)))
     return _Weighted(anew, one.fitted, densities, log_weights, np.zeros(1))
 

@@ -7,7 +7,7 @@ import pymc as pm
 import pytest
 import xarray as xr
 from scipy import stats
-from scipy.special import logsumexp
+from scipy.special import gammaln, logsumexp
 
 import bayesppl as bp
 from bayesppl.analysis.left_out_draws import joints_of_draws
@@ -260,6 +260,35 @@ def test_a_collapsed_part_integrates_its_parameters_without_the_row(monkeypatch)
         ]
         np.testing.assert_allclose(found.log_joint[i], oracle, atol=0.01)
     assert found.draws.pareto_k.max() < 0.5
+
+
+def test_a_row_of_great_influence_is_taken_out_of_a_collapsed_part_once():
+    """Counts whose rates have a gamma prior with learned shape and rate, beside integrals over both."""
+    codes, counts = np.repeat([0, 1], 5), np.array([2, 1, 3, 40, 2, 1, 2, 0, 3, 2])
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=codes)
+        shape, spread = pm.Exponential("shape", 0.5), pm.Exponential("spread", 1.0)
+        rate = pm.Gamma("rate", shape, spread, shape=2)
+        pm.Poisson("x", rate[label], observed=counts)
+    found = bp.from_pymc(model, inference=bp.NUTS(2000, 500, chains=2, random_state=2)).loo()
+    assert 3 in found.draws.refitted
+    assert found.draws.pareto_k[3] == 0
+
+    a, b = np.meshgrid(np.geomspace(1e-3, 200, 500), np.geomspace(1e-3, 100, 500), indexing="ij")
+    kept = np.arange(len(codes)) != 3
+    log_weights = np.log(a * b) - 0.5 * a - b  # of logarithmic steps
+    after = []
+    for k in (0, 1):
+        n, total = (kept & (k == codes)).sum(), counts[kept & (k == codes)].sum()
+        log_weights = log_weights + gammaln(a + total) - gammaln(a) + a * np.log(b) - (a + total) * np.log(b + n)
+        after.append(stats.nbinom(a + total, (b + n) / (b + n + 1)))
+    weights = np.exp(log_weights - logsumexp(log_weights))
+    for k, density in enumerate(after):
+        average = (weights * density.pmf(40)).sum()
+        error = np.sqrt(
+            (weights * (density.pmf(40) / average - 1) ** 2).sum() / 500
+        )  # an eighth of the draws counts
+        assert abs(found.log_joint[3, k] - np.log(0.5 * average)) < 4 * error < 0.7
 
 
 class _Given(bp.NUTS):
