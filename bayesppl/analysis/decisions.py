@@ -81,9 +81,10 @@ def least_loss(proba: Array, classes: Array, loss: Any, reject_loss: float | Non
             ) from None
         costs = aligned(costs, labels_of(loss), classes.tolist(), "loss")
     if costs.shape != (n_classes, n_classes) or not np.isfinite(costs).all():
+        found = f"shape {costs.shape}" if np.isfinite(costs).all() else f"{costs.tolist()}"
         raise ValueError(
             f"loss must be a finite matrix of shape ({n_classes}, {n_classes}), true classes by decisions, found "
-            f"shape {costs.shape}"
+            f"{found}"
         )
     expected = proba @ costs
     labels = np.asarray(classes[expected.argmin(1)])

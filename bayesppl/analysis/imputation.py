@@ -37,7 +37,8 @@ def impute(fitted: Fitted, X: Any, draws: int | None = None, random_state: int |
     X : table or (n_rows, n_features) array-like
     draws : int, optional
         How many tables to draw, for multiple imputation: analyse each, and pool the results (Rubin 1987). By
-        default one table, of the average of 200 draws of a number, and the level that is drawn most often.
+        default one table of 200 draws: the average of a measurement, the median of a count (and of zeros and
+        ones), and the level that is drawn most often.
     random_state : int, optional
 
     Returns
@@ -103,9 +104,12 @@ def _frame(fitted: Fitted, table: Table, X: Any, cells: dict[Any, Array]) -> Any
         present = frame.loc[~gaps, name]
         is_truth = len(present) > 0 and present.map(lambda cell: isinstance(cell, bool | np.bool_)).all()
         is_number = values.dtype != object and not is_truth
-        if values.ndim == 2:
-            values = values.mean(0) if is_number else pd.DataFrame(values).mode().iloc[0].to_numpy()
-        filled = frame[name].astype(np.float64 if is_number else object)
+        if values.ndim == 2 and is_number:
+            is_whole = fitted.model.family.bound.measures.get(name) == "mass"
+            values = np.quantile(values, 0.5, axis=0, method="inverted_cdf") if is_whole else values.mean(0)
+        elif values.ndim == 2:
+            values = pd.DataFrame(values).mode().iloc[0].to_numpy()
+        filled = frame[name].where(~gaps, np.nan).astype(np.float64 if is_number else object)
         filled[gaps] = values[gaps]
         frame[name] = filled.astype(bool) if is_truth else filled.infer_objects()
     return in_library_of(X, frame)

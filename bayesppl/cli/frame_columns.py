@@ -136,6 +136,11 @@ def _of_numbers(odd: Counter[str], texts: Counter[str], drop: str) -> str:
     """Describe what odd cells, or zeros before numbers, made text of a column of numbers."""
     if not odd and all(map(_PARTED_BY_POINTS.fullmatch, texts)):
         return "all its cells are numbers; pass --thousands . if points part the thousands"
+    if not odd and any("." in text for text in texts):
+        return (
+            "all its cells are numbers; points mark no decimals under another --decimal: leave that out, or pass "
+            "--thousands . if they part the thousands"
+        )
     if not odd:
         return (
             "all its cells are numbers; some begin with zeros, as codes do, have 19 digits or more, or are "

@@ -192,11 +192,20 @@ def without(cell: str, marks: Iterable[str], given: Iterable[str]) -> str:
 
 
 def plain_text(cell: str, dialect: Dialect) -> str:
-    """Write text in SQL as DuckDB writes numbers: without marks of thousands, and with a point for decimals."""
+    """Write text in SQL as DuckDB writes numbers: without marks of thousands, and with a point for decimals.
+
+    A mark of thousands that stands elsewhere makes text of a number: one that marks decimals is none.
+    """
     marks = {"_": "x", ".": "x", dialect.decimal: "."}  # an x makes text of it
     thousands = dialect.thousands or ""
     known = {mark: mark_of for mark, mark_of in marks.items() if mark not in thousands and mark != mark_of}
-    return f"translate({cell}, {quoted(''.join(known) + thousands)}, {quoted(''.join(known.values()))})"
+    plain = f"translate({cell}, {quoted(''.join(known) + thousands)}, {quoted(''.join(known.values()))})"
+    if not thousands:
+        return plain
+    # groups of three, and of two before them, as in India
+    groups = rf"\s*[+-]?\d{{1,3}}({re.escape(thousands)}\d{{2,3}})*{re.escape(thousands)}\d{{3}}(\D.*)?"
+    elsewhere = f"contains({cell}, {quoted(thousands)}) and not regexp_full_match({cell}, {quoted(groups)})"
+    return f"if({elsewhere}, 'x', {plain})"
 
 
 def number_in(cell: str, dialect: Dialect) -> str:

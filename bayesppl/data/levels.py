@@ -127,7 +127,7 @@ def lookalikes(levels: Iterable[Hashable]) -> tuple[Hashable, Hashable] | None:
 
 
 def check_levels(name: Hashable, levels: Sequence[Hashable], codes: Array) -> None:
-    """Refuse a column of the fit that holds one level in two types; warn of decimal numbers written as text.
+    """Refuse a column of the fit that holds one level in two types; warn of levels that may be meant otherwise.
 
     Parameters
     ----------
@@ -145,6 +145,7 @@ def check_levels(name: Hashable, levels: Sequence[Hashable], codes: Array) -> No
             f"{spelled(alike[1])} ({type(alike[1]).__name__}) in row {rows[1]}, which read alike but are "
             "different levels; convert the column to one type"
         )
+    warn_of_spellings(f"column {name!r}", levels)
     if len(levels) > 1 and _are_decimals(levels):
         warn(
             f"column {name!r} holds numbers that are written as text, such as {levels[0]!r}, so that its "
@@ -152,6 +153,21 @@ def check_levels(name: Hashable, levels: Sequence[Hashable], codes: Array) -> No
             "pandas.to_numeric",
             UserWarning,
         )
+
+
+def warn_of_spellings(what: str, levels: Iterable[Any]) -> None:
+    """Warn of texts that differ by capitals and spaces alone."""
+    seen: dict[str, str] = {}
+    for level in levels:
+        if isinstance(level, str):
+            other = seen.setdefault(" ".join(level.split()).casefold(), level)
+            if other != level:
+                warn(
+                    f"{what} holds {other!r} and {level!r}, which differ by capitals or spaces alone and count "
+                    "as different; write them alike if they mean the same",
+                    UserWarning,
+                )
+                return
 
 
 def _are_decimals(levels: Sequence[Any]) -> bool:

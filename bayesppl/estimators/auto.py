@@ -13,7 +13,7 @@ from bayesppl.conjugate import Dirichlet
 from bayesppl.data.read_table import Columns
 from bayesppl.errors import warn
 from bayesppl.estimators.candidates import LEAST_CANDIDATES, ROWS_PER_CANDIDATE, facts_about, propose
-from bayesppl.estimators.declared import read_all
+from bayesppl.estimators.declared import read_all, require_order
 from bayesppl.estimators.generative import GenerativeClassifier
 from bayesppl.estimators.given_candidates import fit_and_leave_out, named, try_candidate
 from bayesppl.estimators.learner import Learner
@@ -102,6 +102,7 @@ class AutoClassifier(StackAnswers):
         ValueError, TypeError
             For values that no candidate takes, a single class, or candidates without probabilities.
         """
+        require_order(self.class_weights, self.classes)
         rows = read_all(X, y, sample_weight, self.classes).counted()
         check_n_jobs(self.n_jobs)
         columns = Columns(rows.table.names, rows.table.is_named, type(self).__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -17,8 +17,9 @@ from bayesppl.analysis.pymc_and_arviz import to_datatree, to_pymc
 from bayesppl.analysis.tune import path_of, tune
 from bayesppl.analysis.unlabelled_weight import judge, label_missingness, unlabelled_gain, weigh
 from bayesppl.conjugate import Dirichlet
-from bayesppl.data.arguments import real
+from bayesppl.data.arguments import by_name, real
 from bayesppl.data.labels import REFUSED, Action, Unlabelled, declared_classes
+from bayesppl.data.levels import warn_of_spellings
 from bayesppl.data.partly_known import PartlyKnown
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError, NotConjugateError, warn
@@ -72,6 +73,7 @@ class DeclaredClassifier(BayesClassifier, ABC):
     @property
     def declaration(self) -> Declaration:
         """Return the family and the class weights, not yet bound to columns and classes."""
+        require_order(self.class_weights, self.classes)
         return Declaration(self._declare_family(), self.class_weights)
 
     @property
@@ -275,8 +277,15 @@ def read_first(
     """
     declared = None if classes is None else declared_classes(classes)
     rows = Rows.read(X, y, sample_weight, declared, unlabelled)
+    if rows.given_weights is not None and len(rows) > 1 and np.isclose(rows.given_weights.sum(), 1.0):
+        warn(
+            f"sample_weight sums to one, so that all {len(rows)} rows together count as a single one, and the "
+            "prior for more: a weight is a number of rows. Divide the weights by their mean, unless that is meant",
+            UserWarning,
+        )
     if classes is None:
         require_two_classes(rows.classes)
+    warn_of_spellings("the target", rows.classes.tolist())
     name = getattr(y, "name", None)
     if name is not None and name in rows.table.names and np.array_equal(np.asarray(X[name]), np.asarray(y)):
         warn(
@@ -285,6 +294,24 @@ def read_first(
             UserWarning,
         )
     return rows
+
+
+def require_order(class_weights: ClassWeights, classes: Sequence[Hashable] | None) -> None:
+    """Refuse class weights by position where classes are declared in another order than the fit has them in.
+
+    Raises
+    ------
+    ValueError
+    """
+    given = by_name(class_weights.concentration if isinstance(class_weights, Dirichlet) else class_weights)
+    if classes is None or isinstance(given, str | Mapping) or not np.ndim(given):
+        return
+    ascending = declared_classes(classes).tolist()
+    if list(classes) != ascending:
+        raise ValueError(
+            f"class_weights without names are those of the classes in ascending order, {ascending}, and classes "
+            f"lists them otherwise. List them in that order, or name probabilities: {{{ascending[0]!r}: 0.5, …}}"
+        )
 
 
 def require_two_classes(found: Array) -> None:

@@ -332,6 +332,30 @@ def test_thousands(run, tmp_path):
     assert run("compare", path, "--target", "kind", "--sep", ";", "--thousands", "'")[0] == 0
 
 
+def test_a_mark_of_thousands_stands_before_three_digits(run, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('g,m,kind\n"6,4","1,192",a\n"5,35",2,b\n"6,1","12,300.5",a\n"5,1","3,12,300",b\n')
+    options = ["--target", "kind", "--thousands", ",", "--model"]
+    status, _, err = run("fit", path, *options, "gaussian-nb", "--save", tmp_path / "m.npz")
+    assert status == 2
+    assert "column 'g' is text, but all its cells are numbers" in err
+    assert "if commas mark decimals, pass --decimal ," in err
+    status = run("fit", path, *options, "gaussian-nb", "--drop", "g", "--save", tmp_path / "m.npz")[0]
+    assert status == 0
+    found = bp.load(tmp_path / "m.npz").estimates()["mean"].sel(estimate="mle")
+    np.testing.assert_allclose(found.values[:, 0], [(1192 + 12300.5) / 2, (2 + 312300) / 2])
+
+
+def test_points_under_another_mark_of_decimals_have_advice(run, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x;kind\n1.021;a\n-0.004;b\n2.5;a\n1.1;b\n")
+    options = ["--target", "kind", "--sep", ";", "--model", "gaussian-nb", "--save", tmp_path / "m.npz"]
+    status, _, err = run("fit", path, *options, "--decimal", ",")
+    assert status == 2
+    assert "points mark no decimals under another --decimal: leave that out" in err
+    assert run("fit", path, *options)[0] == 0
+
+
 def test_a_missing_target_is_found_before_the_heavy_imports(penguins, tmp_path):
     path = write(penguins, tmp_path / "p.csv")
     code = (

@@ -164,6 +164,32 @@ def test_measurements_written_as_text_are_warned_of(estimator):
     estimator().fit(texts[["code"]].assign(size=np.tile(["1.5 m", "2"], 20)), np.repeat(["a", "b"], 20))
 
 
+@pytest.mark.parametrize("estimator", [bp.MixedNB, bp.AutoClassifier])
+def test_texts_that_differ_by_capitals_or_spaces_are_warned_of(estimator):
+    frame = pd.DataFrame({"smokes": np.tile(["Yes", "no", "yes", "no"], 10), "x": DATED["x"]})
+    with pytest.warns(UserWarning, match="column 'smokes' holds '[Yy]es' and '[Yy]es', which differ by capitals"):
+        estimator().fit(frame, HALVES)
+    with pytest.warns(UserWarning, match="the target holds 'ill' and 'ill ', which differ by capitals or spaces"):
+        estimator().fit(frame[["x"]], np.array(["well", "ill", "ill "])[frame.index % 3])
+
+
+def test_weights_that_sum_to_one_are_warned_of():
+    with pytest.warns(UserWarning, match="sample_weight sums to one, so that all 40 rows together count as a"):
+        bp.GaussianNB().fit(DATED[["x"]], HALVES, np.full(40, 1 / 40))
+    bp.GaussianNB().fit(DATED[["x"]], HALVES, np.full(40, 1 / 20))
+
+
+@pytest.mark.parametrize("estimator", [bp.GaussianNB, bp.AutoClassifier])
+@pytest.mark.parametrize("weights", [[0.2, 0.8], bp.Dirichlet([1.0, 9.0])], ids=["known", "learned"])
+def test_weights_of_classes_in_an_order_of_their_own_are_refused(estimator, weights):
+    labels = np.where(HALVES, "pos", "neg")
+    with pytest.raises(ValueError, match=r"ascending order, \['neg', 'pos'\], and classes lists them otherwise"):
+        estimator(classes=["pos", "neg"], class_weights=weights).fit(DATED[["x"]], labels)
+    estimator(classes=["neg", "pos"], class_weights=weights).fit(DATED[["x"]], labels)
+    named = bp.GaussianNB(classes=["pos", "neg"], class_weights={"pos": 0.2, "neg": 0.8}).fit(DATED[["x"]], labels)
+    np.testing.assert_allclose(named.posterior_.mean()["class_weights"], [0.8, 0.2])
+
+
 @pytest.mark.parametrize("estimator", [bp.GaussianNB, bp.AutoClassifier])
 def test_labels_among_the_features_are_warned_of(estimator):
     frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=40), "ill": np.arange(40) % 2})

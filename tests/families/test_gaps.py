@@ -210,3 +210,26 @@ def test_independent_columns_are_drawn_from_their_class(covariance, shape):
         assert type(filled) is type(frame)
         expected = bp.MixedNB().fit(holes, self.y).impute(holes, random_state=0)
         pd.testing.assert_frame_equal(nw.from_native(filled).to_pandas(), expected, check_dtype=False)
+
+
+@pytest.mark.parametrize(
+    ("clf", "cells"),
+    [(bp.BernoulliNB(), [0, 1]), (bp.PoissonNB(), range(12)), (bp.BinomialNB(10), range(11))],
+    ids=lambda given: type(given).__name__,
+)
+def test_filled_tables_of_whole_numbers_are_taken_by_the_model(clf, cells):
+    rng = np.random.default_rng(3)
+    codes = np.arange(60) % 2
+    rows = rng.choice(cells, (60, 3)) // (1 + codes[:, None])
+    clf.fit(rows, codes)
+    holes = rows.astype(object)
+    holes[0, 0], holes[1, 1], holes[2, 2] = pd.NA, None, np.nan
+    filled = clf.impute(holes, random_state=0)
+    draws = np.array([table.to_numpy() for table in clf.impute(holes, draws=2000, random_state=1)])
+    for place in ([0, 0], [1, 1], [2, 2]):
+        below, at_most = (
+            (op(draws[:, *place], filled.to_numpy()[*place])).mean() for op in (np.less, np.less_equal)
+        )
+        error = 4 * np.sqrt(0.25 / 200 + 0.25 / 2000)  # of the shares of draws on both sides of a median
+        assert below - error < 0.5 < at_most + error
+    assert clf.fit(filled, codes).predict(filled).shape == (60,)
