@@ -41,6 +41,7 @@ from bayesppl.data.arguments import generator, whole
 from bayesppl.data.curves import Curves
 from bayesppl.data.leaves import Leaves
 from bayesppl.data.preprocessing import Preprocessing
+from bayesppl.data.recoding import Recoding
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.inference.progress import counted
 from bayesppl.kernels.arrays import Array
@@ -212,6 +213,8 @@ def _view_of_recoded(member: Member, table: Table, belongs: Array) -> View:
     coded = frozenset(name for name in recoded.names if recoded.kind(name) == "category")
 
     def log_proba(cells: Array) -> Array:
+        if isinstance(member.recoding, Recoding):
+            cells = member.recoding.emptied(cells)
         made = csr_array(cells) if issparse(matrix) else cells
         rows = MatrixTable(recoded.names, made, recoded.is_named, coded)
         return _by_trees(fitted, trees, rows) if trees else member.log_proba_of_recoded(rows)

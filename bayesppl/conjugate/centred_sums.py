@@ -20,8 +20,8 @@ from bayesppl.kernels.pairs import Pairs, largest_ratio, two_sum
 # Where a square about the pivot is so many times the mean square about the mean, the pivot moves to the mean.
 _DRIFTED = 2.0**20
 
-# A spread below this share of the mean counts as none.
-_LEAST = 2.0**-26
+# A spread below this share of the mean counts as none, and one that is not seen must be known to lie below that.
+_LEAST, _LEAST_UNSEEN = 2.0**-36, 2.0**-26
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +148,7 @@ class CentredSums:
     def relative_error(self) -> float:
         """Bound the errors of counts, means and squares; the last two relative to the spread of their column.
 
-        The spread is that of all classes together. Constant columns have none, and do not count.
+        The spread is that of all classes together. Columns known to be constant have none, and do not count.
         """
         _, mean, scatter = self.moments
         weight = np.broadcast_to(self._count_of_features.value, mean.shape)
@@ -157,11 +157,12 @@ class CentredSums:
         if not self.is_tied:
             within, error = within.sum(0), error.sum(0)
         squares = within + (weight * (mean - centre) ** 2).sum(0)
-        squares = np.where(squares > (weight * (_LEAST * mean) ** 2).sum(0), squares, 0.0)
         of_means = (self.shift.error * np.sqrt(weight)).max(0, initial=0.0)
-        return max(
-            self.count.relative_error, largest_ratio(of_means, np.sqrt(squares)), largest_ratio(error, squares)
-        )
+        size = (weight * mean**2).sum(0)
+        unseen = _LEAST_UNSEEN**2 * size
+        lost = np.where(np.maximum(error, of_means**2) > unseen, unseen, 0.0)
+        known = np.where(squares > _LEAST**2 * size, squares, lost)
+        return max(self.count.relative_error, largest_ratio(of_means, np.sqrt(known)), largest_ratio(error, known))
 
     @cached_property
     def _scatter(self) -> Pairs:

@@ -159,7 +159,7 @@ def warn_of_spellings(what: str, levels: Iterable[Any]) -> None:
     """Warn of texts that differ by capitals and spaces alone."""
     seen: dict[str, str] = {}
     for level in levels:
-        if isinstance(level, str):
+        if isinstance(level, str) and level.strip():
             other = seen.setdefault(" ".join(level.split()).casefold(), level)
             if other != level:
                 warn(

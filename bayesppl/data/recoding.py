@@ -90,18 +90,19 @@ class Recoding(BaseEstimator):
             names += [column.name if not i else f"{column.name} ({i})" for i in range(len(made))]
         if len(set(names)) < len(names):  # a column that is called like the second part of another
             names = [f"{place}: {name}" for place, name in enumerate(names)]
-        matrix = np.array(cells, dtype=np.float64).reshape(len(cells), len(table))
-        if np.isnan(matrix).any():
-            matrix[:, self._lack_too_many(matrix)] = np.nan
+        matrix = self.emptied(np.array(cells, dtype=np.float64).reshape(len(cells), len(table)).T).T
         coded = frozenset(name for name, is_code in zip(names, are_codes, strict=True) if is_code)
         return MatrixTable(tuple(names), matrix.T, True, coded)
 
-    def _lack_too_many(self, matrix: Array) -> Array:
-        """Which rows lack levels of more combinations than families sum over: (n_rows,) of bool."""
-        views = [self.view(column) for column in self.columns_]
-        counts = [c.most_codes(v) if v in _SUMMED else 1 for c, v in zip(self.columns_, views, strict=True)]
-        logs = np.log(np.repeat(counts, self.widths()))
-        return np.asarray(logs @ np.isnan(matrix) > np.log(_MOST_COMBINATIONS))
+    def emptied(self, cells: Array) -> Array:
+        """Empty recoded rows that lack levels of more combinations than families sum over: (n_rows, n_columns)."""
+        gaps = np.isnan(cells)
+        if gaps.any():
+            views = [self.view(column) for column in self.columns_]
+            counts = [c.most_codes(v) if v in _SUMMED else 1 for c, v in zip(self.columns_, views, strict=True)]
+            logs = np.log(np.repeat(counts, self.widths()))
+            cells[gaps @ logs > np.log(_MOST_COMBINATIONS)] = np.nan
+        return cells
 
     def widths(self) -> list[int]:
         """Count the columns that every column becomes."""

@@ -357,4 +357,10 @@ class Learner(DeclaredClassifier, ABC):
         learned = self.fitted_.learned
         if learned.completed is not None:
             raise ValueError(COMPLETED_AGAIN)
+        if learned.declaration is not None and not same(learned.declaration, self.declaration):
+            raise ValueError(
+                "a parameter that defines the model (its family, priors or class weights) was changed by "
+                "set_params after the fit, whose sums are those of the former model; set it back, or fit all rows "
+                "anew"
+            )
         return learned

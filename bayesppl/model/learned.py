@@ -53,6 +53,8 @@ class Learned:
         What becomes of the others.
     removals : tuple of Removal
         Rows that were learned, and forgotten since.
+    declaration : Declaration, optional
+        What the model was bound from; None of a user's own.
     """
 
     columns: Columns
@@ -62,6 +64,7 @@ class Learned:
     unlabelled: Unlabelled = REFUSED
     removals: tuple[Removal, ...] = ()
     completed: Array | None = None
+    declaration: Declaration | None = None
 
     @classmethod
     def start(
@@ -83,7 +86,8 @@ class Learned:
         columns = Columns(rows.table.names, rows.table.is_named, reader)
         partly = rows.partly_counted
         completed = None if partly is None else partly.certain(len(rows.classes))
-        return cls(columns, rows.classes, model, model.summarise(rows, n_jobs), unlabelled, completed=completed)
+        sums = model.summarise(rows, n_jobs)
+        return cls(columns, rows.classes, model, sums, unlabelled, completed=completed, declaration=declaration)
 
     @property
     def class_count(self) -> Array:

@@ -50,6 +50,7 @@ def rows(cells: list[str]) -> pd.DataFrame:
         ),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.*written as text")  # of versions, which are meant
 def test_they_are_read_as_text(run: Any, tmp_path: Any, name: str, target: str) -> None:
     cells = TEXTS[name]
     frame = rows(cells)

@@ -576,3 +576,22 @@ def test_no_model_is_without_columns():
     found = clf.predict_proba_interval(X[:2], random_state=0)
     assert (found["lower"] <= found["upper"]).all()
     assert np.isfinite(clf.explain(X[:1])["weight"]).all()
+
+
+def test_rows_with_many_gaps_are_explained_as_they_are_predicted():
+    """Location models and trees sum over levels, of few missing cells only."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(["a", "b"], 200)
+    often = np.where(y == "a", "s", "t")
+    levels = np.where(rng.random((6, 200)) < 0.5, rng.choice(list("stuvwxyz"), (6, 200)), often)
+    X = pd.DataFrame({f"c{i}": column for i, column in enumerate(levels)}).assign(
+        u=rng.normal(size=200) + (y == "a")
+    )
+    clf = bp.AutoClassifier().fit(X, y)
+    assert {"location", "trees"} & {member.name for member in clf.stack_.members}
+    gaps = X[:1].assign(**{f"c{i}": None for i in range(5)})
+    found = clf.explain(gaps, random_state=0)
+    proba = clf.predict_proba(gaps)
+    np.testing.assert_allclose(found["log_odds"].transpose("row", "class"), np.log(proba / (1 - proba)), atol=1e-9)
+    total = (found["weight"].sum("feature") + found["prior"]).transpose("row", "class")
+    np.testing.assert_allclose(total, found["log_odds"].transpose("row", "class"), atol=1e-9)

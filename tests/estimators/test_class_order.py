@@ -21,10 +21,11 @@ ROWS = [[0.0], [1.0], [4.0], [5.5]]
 
 @pytest.mark.parametrize("classes", list(permutations(range(3))))
 def test_the_order_in_which_classes_are_declared_changes_nothing(classes: tuple[int, ...]) -> None:
+    named = dict(zip(NAMES.tolist(), [0.2, 0.3, 0.5], strict=True))
     learned = bp.QuadraticDiscriminantAnalysis(class_weights=[0.2, 0.3, 0.5]).fit(IRIS, NAMES[SPECIES])
-    declared = bp.QuadraticDiscriminantAnalysis(
-        class_weights=[0.2, 0.3, 0.5], classes=[str(NAMES[k]) for k in classes]
-    ).fit(IRIS, NAMES[SPECIES])
+    declared = bp.QuadraticDiscriminantAnalysis(class_weights=named, classes=[str(NAMES[k]) for k in classes]).fit(
+        IRIS, NAMES[SPECIES]
+    )
     assert declared.classes_.tolist() == NAMES.tolist()
     np.testing.assert_array_equal(declared.predict_proba(IRIS), learned.predict_proba(IRIS))
     batches = bp.QuadraticDiscriminantAnalysis().partial_fit(IRIS, SPECIES, classes=list(classes))

@@ -243,6 +243,7 @@ def run(name: str, seed: int) -> None:
 
 
 pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*differ by capitals or spaces"),  # levels drawn at random
     pytest.mark.filterwarnings("ignore::bayesppl.ImpossibleRowWarning"),
     pytest.mark.filterwarnings("ignore::bayesppl.ConvergenceWarning"),
 ]

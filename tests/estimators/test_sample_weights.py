@@ -12,6 +12,8 @@ from sklearn.datasets import load_iris
 import bayesppl as bp
 from bayesppl.data.rows import LARGEST_WEIGHT, LEAST_WEIGHT
 
+pytestmark = pytest.mark.filterwarnings("ignore:sample_weight sums to one")
+
 X, Y = load_iris(return_X_y=True)
 STRUCTURES = ["full", "tied", "diag", "tied_diag", "spherical"]
 TOTALS = [1e-6, 1e-3, 0.5, 1 - 1e-9, 1.0, 1 + 1e-9, 1.5, 2 - 1e-9, 2.0, 2 + 1e-9, 3.0, 150.0, 1e6]

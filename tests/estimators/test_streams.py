@@ -215,3 +215,41 @@ def test_rare_cells_leave_no_trace(kind: str) -> None:
 @pytest.mark.parametrize("kind", OF_RARE_CELLS)
 def test_rare_cells_leave_no_trace_after_a_long_stream(kind: str) -> None:
     run_rare(kind, 200_000, every=499)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"prior": "columnwise"}, {"class_weights": {0: 0.9, 1: 0.1}}, {"class_weights": bp.Dirichlet(2.0)}],
+    ids=str,
+)
+def test_a_model_that_was_declared_anew_is_fitted_anew(change, tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 2)), np.arange(20) % 2
+    clf = bp.GaussianNB("jeffreys").fit(X, y)
+    clf.save(tmp_path / "model.npz")
+    for fitted in (clf, bp.load(tmp_path / "model.npz")):
+        before = fitted.get_params()
+        fitted.set_params(**change)
+        for ask in (fitted.partial_fit, fitted.forget):
+            with pytest.raises(ValueError, match="was changed by set_params after the fit"):
+                ask(X[:2], y[:2])
+        with pytest.raises(ValueError, match="was changed by set_params after the fit"):
+            fitted.discount(0.5)
+        fitted.set_params(**{name: before[name] for name in change}).partial_fit(X, y)
+        assert fitted.class_count_.sum() == 40
+    clf.set_params(**change).fit(X, y).partial_fit(X, y)
+    expected = bp.GaussianNB("jeffreys").set_params(**change).fit(np.tile(X, (2, 1)), np.tile(y, 2))
+    np.testing.assert_allclose(clf.predict_proba(X), expected.predict_proba(X), rtol=1e-9)
+
+
+def test_a_spread_that_was_rounded_away_is_not_forgotten_down_to():
+    """Times in seconds since 1970, three of which came in microseconds."""
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    X = np.column_stack([np.round(1.7e9 + rng.normal(size=200) + y, 3), rng.normal(size=200) + y])
+    X[:3, 0] *= 1e6
+    with pytest.raises(ValueError, match="sums of 'features' would be known to a relative error of"):
+        bp.GaussianNB().fit(X, y).forget(X[:3], y[:3])
+    X[:3, 0] /= 1e6 / 50
+    clf, refit = bp.GaussianNB().fit(X, y).forget(X[:3], y[:3]), bp.GaussianNB().fit(X[3:], y[3:])
+    np.testing.assert_allclose(clf.predict_proba(X[3:]), refit.predict_proba(X[3:]), rtol=1e-4)

@@ -171,6 +171,19 @@ def test_machine_code_takes_any_number_of_arrays():
     np.testing.assert_allclose(gradient, [total[0] - 3.0 * total[1], 2.0 * total[0], 2.0 * total[1]])
 
 
+def test_machine_code_reads_a_slope_that_is_a_view_of_an_array():
+    """The slope by the common mean of a single column is an element of sums over its rows."""
+    import pytensor.tensor as pt
+
+    free = [pt.scalar("a", dtype="float64"), pt.tensor("b", dtype="float64", shape=(2, 1))]
+    value = (-0.5 * (free[1] - free[0]) ** 2).sum(0)[0]
+    slope = pt.squeeze((free[1] - free[0]).sum(0))
+    start = {"a": np.asarray(2.0), "b": np.array([[1.0], [-3.0]])}
+    density = Density(free, [], [value, slope, pt.grad(value, free[1])], (), start)
+    value, gradient = _call(density.compiled(), density.centre, density.data)
+    np.testing.assert_allclose([value, *gradient], [-13.0, -6.0, 1.0, 5.0])
+
+
 def test_the_model_that_an_unknown_nutpie_compiles_has_the_same_density(exact):
     from pytensor.compile.mode import Mode
 

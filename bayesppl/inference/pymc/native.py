@@ -171,9 +171,10 @@ def _source(shapes: Sequence[tuple[int, ...]], data_shapes: Sequence[tuple[int, 
         "        value[0] = result[()]",
         "        at, finite = 0, np.isfinite(value[0])",
     ]
-    for g in gradients:
+    for g, shape in zip(gradients, shapes, strict=True):
+        # numba reads beyond a single number that is a view of an array, if it goes through it
         lines += [
-            f"        for entry in {g}.flat:",
+            f"        for entry in {f'{g}.flat' if shape else f'({g}[()],)'}:",
             "            gradient[at] = entry",
             "            finite &= np.isfinite(entry)",
             "            at += 1",
