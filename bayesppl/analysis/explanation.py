@@ -39,6 +39,7 @@ from bayesppl.analysis.evidence_shares import (
     shares_of_units,
 )
 from bayesppl.analysis.parameter_tables import PROB, coord, row_names, tails
+from bayesppl.conjugate.outcomes import TooManyCombinationsError
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.columns import beyond_floats, missing
 from bayesppl.data.names import listed, spelled
@@ -168,7 +169,14 @@ def explain(
     tasks = group_rows(present, len(fitted.classes) * (draws or 1), shares, orders, rng)
     cells = cells_in_words(columns, names, units)
     used = fitted.rule if rule is None else rule
-    return labelled_shares(tasks, odds, seen(by_rule), by_draws, cells, X, len(values), shares, used, prob)
+    try:
+        return labelled_shares(tasks, odds, seen(by_rule), by_draws, cells, X, len(values), shares, used, prob)
+    except TooManyCombinationsError:
+        raise ValueError(
+            f"columns are weighed by leaving them out, and the {family.name} family sums over the levels of what "
+            "is left out, which have too many combinations here. As a candidate of bayesppl.AutoClassifier the "
+            "model is explained, over rows drawn from it"
+        ) from None
 
 
 def labelled_shares(

@@ -176,6 +176,10 @@ def _strides(groups: tuple[tuple[int, ...], ...], n_levels: tuple[int, ...]) -> 
     return csr_array((np.asarray(steps, dtype=np.intp), (columns, tables)), shape=(len(n_levels), len(groups)))
 
 
+class TooManyCombinationsError(ValueError):
+    """A row lacks levels of so many combinations that its density, the sum over them, is not computed."""
+
+
 def completed(codes: Array, tables: Tables, most: int) -> Iterator[tuple[Array, Iterator[Array]]]:
     """Yield the places of rows that lack the same levels, and their codes with all levels that these can have.
 
@@ -195,14 +199,13 @@ def completed(codes: Array, tables: Tables, most: int) -> Iterator[tuple[Array, 
 
     Raises
     ------
-    ValueError
-        If the combinations are too many.
+    TooManyCombinationsError
     """
     for places, absent in by_gaps(codes < 0):
         shape = [tables.n_levels[j] for j in absent]
         if prod(shape) > most:
             names = ", ".join(repr(tables.columns[j]) for j in absent)
-            raise ValueError(
+            raise TooManyCombinationsError(
                 f"a row lacks the levels of columns {names}, which have {prod(shape):,} combinations of levels, "
                 f"and its density is the sum over them; at most {most:,} are summed. Fill some of the cells, or "
                 "use bayesppl.CategoricalNB or MixedNB, which leave missing cells out."

@@ -8,6 +8,7 @@ partition lost with its worker is computed again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -90,6 +91,12 @@ def fit_parquet[T: DeclaredClassifier](
     dataset = open_parquet(path)
     others = (target,) if sample_weight is None else (target, sample_weight)
     names = [name for name in dataset.schema.names if name not in others] if columns is None else list(columns)
+    twice = [name for name, count in Counter((*others, *names)).items() if count > 1]
+    if twice:
+        raise ValueError(
+            f"{twice[0]!r} is named more than once among target, sample_weight and columns, which are those of "
+            "the features; name it once"
+        )
     absent = [name for name in (*others, *names) if name not in dataset.schema.names]
     if absent:
         raise ValueError(f"missing column {absent[0]!r}; the files have {dataset.schema.names}")

@@ -149,6 +149,7 @@ def _name(models: Sequence[BayesClassifier] | Mapping[str, BayesClassifier]) -> 
     """Name the models; those without a name by what they print."""
     if isinstance(models, BaseEstimator):
         raise TypeError("models must be a list of classifiers, or a mapping of names to them, found a single one")
+    models = models if isinstance(models, Mapping) else list(models)
     if not models:
         raise ValueError("models is empty; give at least one model")
     if isinstance(models, Mapping):

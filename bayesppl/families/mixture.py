@@ -150,9 +150,8 @@ class Mixture(Family):
             return np.full((X.shape[0], len(self.classes), self.components), 1 / self.components)
         log_weights = logarithm(theta[COMPONENT_WEIGHT])
         found = self.by_component(theta, X) + self._by_class(log_weights)
-        largest = found.max(-1, keepdims=True)
         # a row that no component explains is completed by the weights
-        found = np.where(np.isneginf(largest), self._by_class(log_weights), found - largest)
+        found = np.where(np.isneginf(found).all(-1, keepdims=True), self._by_class(log_weights), found)
         found = np.exp(found - found.max(-1, keepdims=True))
         return np.asarray(found / found.sum(-1, keepdims=True))
 

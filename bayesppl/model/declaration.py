@@ -178,8 +178,9 @@ class GenerativeModel:
             return closed_forms.common_prior(self.family, statistics)
         except ShapeError:
             raise NotConjugateError(
-                "a prior whose hyperparameters differ between classes cannot be the prior of one distribution for "
-                "all of them, with which they would be compared; declare hyperparameters that the classes share"
+                "a prior whose hyperparameters differ between classes, or whose parameters are shared, cannot be "
+                "the prior of one distribution for all classes, with which they would be compared; declare "
+                "parameters of every class and column, with hyperparameters that the classes share"
             ) from None
 
     def _rescaled(self, prior: Any) -> Any:

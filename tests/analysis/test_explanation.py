@@ -274,3 +274,13 @@ def test_other_class_weights_are_not_tempered_and_may_be_zero():
     impossible = bp.GaussianNB(class_weights=[0.0, 0.5, 0.5]).fit(X, y)
     with pytest.raises(ValueError, match="class number 0 the weight zero"):
         impossible.predict_proba_interval(rows, draws=20, class_weights=[0.2, 0.3, 0.5])
+
+
+def test_a_family_that_sums_over_too_many_levels_is_explained_as_a_candidate():
+    rng = np.random.default_rng(4)
+    y = np.arange(80) % 2
+    X = rng.normal(size=(80, 9)) + y[:, None]
+    with pytest.raises(ValueError, match=r"averaged_tree family sums over the levels.*bayesppl\.AutoClassifier"):
+        bp.TreeNB().fit(X, y).explain(X[:1])
+    found = bp.AutoClassifier([bp.TreeNB()]).fit(X, y).explain(X[:1])
+    np.testing.assert_allclose(found["weight"].sum("feature") + found["prior"], found["log_odds"], rtol=1e-9)

@@ -32,7 +32,7 @@ def test_credal_classes_by_enumeration():
         bp.LinearDiscriminantAnalysis(bp.NormalInverseWishart([5.8, 3, 4, 1], k, 6, 1.0)) for k in (0.1, 1, 20)
     ]
     X, y = IRIS[0][::15], IRIS[1][::15]
-    found = bp.credal_proba(models, X, y, IRIS[0])
+    found = bp.credal_proba((model for model in models), X, y, IRIS[0])  # what can be gone through once
     each = [bp.LinearDiscriminantAnalysis(m.prior).fit(X, y).predict_proba(IRIS[0]) for m in models]
     for row in range(150):
         expected = [not any(all(p[row, j] > p[row, k] for p in each) for j in range(3)) for k in range(3)]
