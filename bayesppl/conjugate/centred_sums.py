@@ -21,7 +21,7 @@ from bayesppl.kernels.pairs import Pairs, largest_ratio, two_sum
 _DRIFTED = 2.0**20
 
 # A spread below this share of the mean counts as none, and one that is not seen must be known to lie below that.
-_LEAST, _LEAST_UNSEEN = 2.0**-36, 2.0**-26
+_LEAST, _LEAST_UNSEEN = 2.0**-36, 2.0**-20
 
 
 @dataclass(frozen=True, eq=False)
