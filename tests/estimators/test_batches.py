@@ -183,9 +183,7 @@ def test_refusals_of_parquet(files, tmp_path):
     folder, _ = files
     with pytest.raises(ValueError, match="missing column 'colour'"):
         bp.GaussianNB().fit_parquet(folder, "colour")
-    with pytest.raises(
-        ValueError, match="'label' is named more than once among target"
-    ):
+    with pytest.raises(ValueError, match="'label' is named more than once among target"):
         bp.GaussianNB().fit_parquet(folder, "label", columns=["a", "label"])
     empty = tmp_path / "empty.parquet"
     pq.write_table(pa.table({"a": pa.array([], pa.float64()), "label": pa.array([], pa.string())}), empty)
