@@ -287,7 +287,8 @@ def read_first(
         require_two_classes(rows.classes)
     warn_of_spellings("the target", rows.classes.tolist())
     name = getattr(y, "name", None)
-    if name is not None and name in rows.table.names and np.array_equal(np.asarray(X[name]), np.asarray(y)):
+    is_column = name is not None and name in rows.table.names
+    if is_column and np.array_equal(rows.table.column(name), rows.classes[rows.codes]):
         warn(
             f"the label {name!r} is also a column of X, so that features give it away; leave it out, as in pandas "
             f"by X.drop(columns={name!r})",

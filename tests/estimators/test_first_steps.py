@@ -196,6 +196,10 @@ def test_labels_among_the_features_are_warned_of(estimator):
     with pytest.warns(UserWarning, match="the label 'ill' is also a column of X"):
         estimator().fit(frame, frame["ill"])
     estimator().fit(frame.assign(ill=1 - frame["ill"] * frame["x"]), frame["ill"])  # another column of that name
+    # names of labels are those of columns in other containers, too, and in rows without any
+    with pytest.warns(UserWarning, match="the label 'ill' is also a column of X"):
+        estimator().fit(frame.to_dict("records"), frame["ill"])
+    estimator().fit(frame[["x"]].to_numpy(), frame["ill"].rename("x0"))
 
 
 class TestDidYouMean:
