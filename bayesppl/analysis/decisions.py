@@ -11,6 +11,7 @@ from bayesppl.analysis.draws import thetas
 from bayesppl.analysis.new_rows import covariates_for
 from bayesppl.analysis.predictions import probabilities
 from bayesppl.data.arguments import aligned, generator, labels_of, real, whole
+from bayesppl.data.names import spelled
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS, ClassWeights
 from bayesppl.model.fitted import Fitted
@@ -81,7 +82,7 @@ def least_loss(proba: Array, classes: Array, loss: Any, reject_loss: float | Non
             ) from None
         costs = aligned(costs, labels_of(loss), classes.tolist(), "loss")
     if costs.shape != (n_classes, n_classes) or not np.isfinite(costs).all():
-        found = f"shape {costs.shape}" if np.isfinite(costs).all() else f"{costs.tolist()}"
+        found = f"shape {costs.shape}" if np.isfinite(costs).all() else spelled(costs)
         raise ValueError(
             f"loss must be a finite matrix of shape ({n_classes}, {n_classes}), true classes by decisions, found "
             f"{found}"

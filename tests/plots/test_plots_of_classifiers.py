@@ -17,12 +17,6 @@ from bayesppl.datasets import load
 from bayesppl.plots.style import colour, marker
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def iris():
     X, y = load("iris")

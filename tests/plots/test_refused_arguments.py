@@ -18,12 +18,6 @@ ONE, TWO = X.iloc[:, [2]], X.iloc[:, [2, 1]]
 CELL = {"feature": "petal length (cm)", "class": "setosa"}
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def naive():
     return bp.GaussianNB().fit(X, y)

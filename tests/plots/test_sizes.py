@@ -82,12 +82,6 @@ FIGURES = {
 PICTURES = sorted(set(plots.__all__) - set(FIGURES))
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 def check(figure):
     figure.canvas.draw()
     page = figure.bbox

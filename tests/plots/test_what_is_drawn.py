@@ -13,12 +13,6 @@ from bayesppl.datasets import load
 IRIS, SPECIES = load("iris")
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 def legend_of(ax):
     return [text.get_text() for text in ax.get_legend().get_texts()]
 
