@@ -32,6 +32,9 @@ from bayesppl.kernels.mahalanobis import NEAR, squared_distances
 from bayesppl.kernels.missing import by_gaps
 from bayesppl.kernels.products import row_products
 
+# below so many cells, a call for each draw takes longer than the products
+_FEW_CELLS = 500
+
 
 def log_predictive(posterior: NormalInverseWishart) -> LogDensity:
     """Return log p(x | y = k, data) as a function of rows, whose cells may be missing."""
@@ -305,6 +308,9 @@ def distances_to(location: Array, whitener: Array) -> Evaluate:
     of_draw = cache(make) if location.ndim == 2 else make  # many draws would keep a copy of their matrices each
 
     def distances(values: Array) -> Array:
+        if location.ndim > 2 and values.size < _FEW_CELLS:
+            rotated = whitener @ np.swapaxes(values - location[..., None, :], -1, -2)
+            return np.swapaxes(np.einsum("...dn,...dn->...n", rotated, rotated), -1, -2)
         squares = np.empty((*location.shape[:-1], len(values)))
         for draw in np.ndindex(location.shape[:-2]):
             of_draw(draw)(values, squares[draw])

@@ -3,8 +3,10 @@ only."""
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 
 from bayesppl.conjugate import NormalInverseGamma, NormalInverseWishart
+from bayesppl.conjugate.correlated_normals import log_density_of_vectors
 from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import NumberRows
@@ -124,3 +126,19 @@ def test_the_average_over_what_depends_on_the_class(name):
     quick = inclusion_averaged(posterior, common, {"": log_odds}, N_CLASSES)(rows)
     generic = generic_average(posterior, common, log_odds, N_CLASSES)(rows)
     np.testing.assert_allclose(quick - quick[:, :1], generic - generic[:, :1], rtol=1e-8, atol=1e-11)
+
+
+@pytest.mark.parametrize("n_rows", [1, 400], ids=["few rows", "many rows"])
+@pytest.mark.parametrize("tied", [False, True])
+def test_densities_under_draws_of_the_parameters(n_rows, tied):
+    rng, n_draws = np.random.default_rng(0), 5
+    mean = rng.normal(size=(n_draws, *SHAPE))
+    root = rng.normal(size=(n_draws, *(() if tied else (N_CLASSES,)), N_FEATURES, 2 * N_FEATURES))
+    covariance, X = root @ np.swapaxes(root, -1, -2), rng.normal(size=(n_rows, N_FEATURES))
+    X[0, 1] = np.nan
+    found = log_density_of_vectors(mean, covariance, tied).of(lambda rows: rows)(X)
+    expected = np.empty((n_draws, n_rows, N_CLASSES))
+    for s, i, k in np.ndindex(expected.shape):
+        at, matrix = ~np.isnan(X[i]), covariance[s] if tied else covariance[s, k]
+        expected[s, i, k] = multivariate_normal(mean[s, k, at], matrix[np.ix_(at, at)]).logpdf(X[i, at])
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
