@@ -233,7 +233,8 @@ def plot_intervals(
         ax.hlines(at, one["lower"], one["upper"], color=colour(k), linewidth=2.5, alpha=0.8)
         ax.plot(one[middle], at, marker(k), color=colour(k), markersize=size, label=str(label))
     if not isinstance(interval, xr.Dataset):
-        proba = interval.probabilities(arguments[0] if arguments else options["X"], rule)
+        rows = arguments[0] if arguments else options["X"]
+        proba = interval.probabilities(rows, rule, options.get("class_weights"))
         proba = np.clip(proba, _EDGE, 1 - _EDGE) if logit else proba
         style: Style = {"color": "black", "markerfacecolor": "none", "linestyle": "none"}
         for k, at in enumerate(places):

@@ -64,6 +64,13 @@ def test_the_median_halves_the_draws(interval):
     np.testing.assert_allclose(interval["median"], (one["lower"] + one["upper"]) / 2, rtol=1e-6, atol=1e-12)
 
 
+def test_open_marks_are_probabilities_under_the_class_weights_of_the_intervals():
+    clf, weights = bp.GaussianNB().fit(IRIS, SPECIES), [0.9, 0.05, 0.05]
+    ax = plots.plot_intervals(clf, ROWS, logit=False, class_weights=weights, draws=20, random_state=0)
+    open_marks = [line.get_xdata() for line in ax.lines if line.get_markerfacecolor() == "none"][:3]
+    np.testing.assert_allclose(np.transpose(open_marks), clf.predict_proba(ROWS, class_weights=weights))
+
+
 def test_rows_are_named_by_the_index_of_their_frame():
     for clf in (bp.GaussianNB(), bp.AutoClassifier({"one": bp.GaussianNB()})):
         found = clf.fit(IRIS, SPECIES).predict_proba_interval(ROWS, random_state=0)
