@@ -9,6 +9,7 @@ import numpy as np
 
 from bayesppl.analysis.parameter_tables import PROB, tails
 from bayesppl.data.arguments import generator, whole
+from bayesppl.data.columns import missing
 from bayesppl.data.levels import factorize
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import MatrixTable, Table
@@ -20,6 +21,7 @@ from bayesppl.plots.style import (
     axes_or_new,
     colour,
     drawn_names,
+    given_cells,
     legend_beside,
     line_style,
     name_axes,
@@ -113,8 +115,12 @@ def plot_class_densities(
         )
     values = np.asarray(table.numeric(), dtype=float)[:, 0]
     codes = Rows.read(X, y, classes=clf.classes_).codes
-    # of counts all are drawn, as bins are laid about each
-    grid = grid_along(clf, values[:, None], 0, 0.15, 1 << 53 if is_mass else resolution)
+    if is_mass and (values % 1 > 0).any():
+        raise ValueError(
+            f"column {table.names[0]!r} is cut into bins, which have probabilities and no density; plot_columns "
+            "draws them"
+        )
+    grid = grid_along(clf, values[:, None], 0, 0.15, resolution)
     rows = MatrixTable(table.names, grid[:, None])
     theta = join_chains(posterior.draws(1, draws, rng))
     drawn = np.exp(family.log_likelihood(theta)(family.bound.encode(rows)))
@@ -129,21 +135,23 @@ def plot_class_densities(
     highest = _HIGHEST if is_crowded else np.inf
     curves = np.stack([*np.quantile(drawn, bounds, axis=0), density])
     lower, upper, middle = base + np.minimum(scale * curves, highest)
+    # bins are laid about each count, unless there are too many
+    in_steps = is_mass and bool((np.diff(grid) == 1).all())
     steps = np.append(grid, grid[-1] + 1) - 0.5
     for k, label in enumerate(names):
         own = values[(codes == k) & ~np.isnan(values)]
         if len(own):
             # bins of all rows together would be too wide for each class, and a correct fit would look wrong
             n_bins = min(_MOST_BINS, len(np.histogram_bin_edges(own, "auto")) - 1)
-            shares, edges = np.histogram(own, steps if is_mass else n_bins, density=True)
+            shares, edges = np.histogram(own, steps if in_steps else n_bins, density=True)
             heights = base[k] + np.minimum(scale[k] * shares, highest)
             ax.stairs(heights, edges, baseline=base[k], fill=True, color=colour(k), alpha=_FAINT)
         band: Style = {"color": colour(k), "alpha": 1.75 * _FAINT, "linewidth": 0}
-        ax.fill_between(grid, lower[:, k], upper[:, k], step="mid" if is_mass else None, **band)
+        ax.fill_between(grid, lower[:, k], upper[:, k], step="mid" if in_steps else None, **band)
         style: Style = {"color": colour(k), "linewidth": 1.8, "linestyle": line_style(k), "label": str(label)}
-        ax.plot(grid, middle[:, k], drawstyle="steps-mid" if is_mass else "default", **style)
+        ax.plot(grid, middle[:, k], drawstyle="steps-mid" if in_steps else "default", **style)
     what = "probability" if is_mass else "density"
-    ends = steps if is_mass else grid
+    ends = steps if in_steps else grid
     ax.set(xlim=(ends[0], ends[-1]), ylim=(0, len(names)) if is_crowded else (0, None))
     name_axes(ax, table.names[0], f"class, and the {what} in it" if is_crowded else f"{what} in the class")
     if is_crowded:
@@ -161,6 +169,10 @@ def _require_densities(family: Family, names: Sequence[Hashable]) -> None:
                 f"column {name!r} has a probability given the total of its row only, and none by itself; "
                 "plot_relevance and plot_explanation draw such columns"
             )
+    if family.missing == "refused" and len(names) > 1:
+        raise ValueError(
+            f"the {family.name} family leaves no column out, so that its columns have no densities by themselves"
+        )
 
 
 def grid_along(clf: BayesClassifier, cells: Array, column: int, margin: float, resolution: int) -> Array:
@@ -179,9 +191,9 @@ def grid_along(clf: BayesClassifier, cells: Array, column: int, margin: float, r
     bound, names = clf.fitted_.model.family.bound, clf.fitted_.columns.names
     seen = cells[~np.isnan(cells).any(1)]
     low, high = (seen[:, column].min(), seen[:, column].max()) if len(seen) else (0.0, 1.0)
-    if bound.measures[names[column]] in ("mass", *GIVEN_TOTAL):
-        counts = np.arange(low, high + 1)
-        return counts[:: -(-len(counts) // resolution)]
+    is_count = bound.measures[names[column]] in ("mass", *GIVEN_TOTAL) and not (seen[:, column] % 1).any()
+    if is_count:  # and no measurement that is cut into bins
+        return np.arange(low, high + 1, -(-(high + 1 - low) // resolution))
     beyond = margin * (high - low) if high > low else 1.0
     first = seen[:1].copy()
     first[:, column] = low - beyond
@@ -202,7 +214,8 @@ def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None 
         that of a row which holds nothing else.
     X : table or (n_rows, n_features) array-like
     y : (n_rows,) array-like
-        Rows to show: as histograms, or as relative frequencies of levels (of the most frequent ones).
+        Rows to show: as histograms, or as relative frequencies of levels (of the most frequent ones). Bins that a
+        family cuts numbers into are named by their middle value.
     rule : optional
         Of the lines, as for ``predict_proba``.
 
@@ -278,7 +291,10 @@ def _draw_density(
 def _draw_levels(
     clf: BayesClassifier, table: Table, name: Hashable, codes: Array, rule: RuleName | None, ax: Axes
 ) -> None:
-    levels, places = factorize(table.column(name), name)
+    cells, bound = table.column(name), clf.fitted_.model.family.bound
+    is_number = cells.dtype.kind in "fiu" and name not in bound.levels_of_columns  # and may be cut into bins
+    levels, places = factorize(bound.decode(bound.encode(table))[name] if is_number else cells, name)
+    places[missing(cells)] = -1
     counts = np.bincount(places[places >= 0], minlength=len(levels))
     most = np.sort(np.argsort(-counts, kind="stable")[:_MOST_LEVELS])
     mass = _density(clf, table, name, np.asarray([levels[j] for j in most], dtype=object), rule)
@@ -289,14 +305,16 @@ def _draw_levels(
         middle = at + (k - (len(clf.classes_) - 1) / 2) * width
         ax.bar(middle, share, width, color=colour(k), alpha=0.25)
         ax.plot(middle, mass[:, k], "_", color=colour(k), markersize=9, markeredgewidth=2, label=str(label))
-    ax.set_xticks(at, drawn_names([levels[j] for j in most], 10), rotation=45, ha="right", fontsize="small")
+    shown = (f"{level:.4g}" if isinstance(level, float) else level for level in (levels[j] for j in most))
+    ax.set_xticks(at, drawn_names(shown, 10), rotation=45, ha="right", fontsize="small")
 
 
 def _density(clf: BayesClassifier, table: Table, name: Hashable, values: Array, rule: RuleName | None) -> Array:
     """Compute the density of single values of one column, all others missing: (n_values, n_classes)."""
     import pandas as pd
 
-    rows = pd.DataFrame({other: [None] * len(values) for other in table.names}, dtype=object)
+    given = given_cells(clf, table)
+    rows = pd.DataFrame({other: [given.get(other)] * len(values) for other in table.names}, dtype=object)
     rows[name] = values if values.dtype != object else pd.Series(values.tolist())
     weights = clf.posterior_.scorer(clf.rule if rule is None else rule).class_weights
     return np.asarray(np.exp(clf.predict_joint_log_proba(rows, rule) - logarithm(weights)))

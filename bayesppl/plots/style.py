@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -115,6 +115,20 @@ def rows_of(clf: Any, X: Any) -> Table:
         raise ValueError("X has no rows; give the rows that the picture shows")
     fitted.model.family.bound.encode(table)  # which refuses what it refuses by the rows of the caller
     return table
+
+
+def given_cells(clf: Any, table: Table) -> dict[Hashable, Any]:
+    """Return the cell of every column that is no feature, such as an exposure: one for all rows."""
+    found = {}
+    for name in table.names:
+        if name not in clf.fitted_.model.family.bound.measures:
+            found[name], *others = dict.fromkeys(table.column(name).tolist())
+            if others:
+                raise ValueError(
+                    f"column {name!r} is no feature: others are modelled given what it holds, which differs "
+                    f"between the rows of X. Give rows of one value, as in X[X[{name!r}] == {found[name]!r}]"
+                )
+    return found
 
 
 def bar_style(k: int) -> Style:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from bayesppl.plots.style import (
     colour,
     draw_bars,
     drawn_name,
+    given_cells,
     inches,
     name_axes,
     name_rows,
@@ -202,7 +203,8 @@ def plot_nomogram(
             "for one row, or a naive Bayes classifier"
         )
     features = some["feature"].values.tolist()
-    strips = [_strip(clf, table, name, label, against, rule) for name in features]
+    given = given_cells(clf, table)
+    strips = [_strip(clf, table, given, name, label, against, rule) for name in features]
     strip = float(np.clip(_HIGHEST / (len(features) + 1), *_STRIP))
     ax = axes_or_new(ax, width=7.0, height=1.6 + strip * (len(features) + 1))
     ax.axvline(0, color="0.75", linewidth=0.8, zorder=0)
@@ -224,7 +226,13 @@ def plot_nomogram(
 
 
 def _strip(
-    clf: BayesClassifier, table: Table, name: Hashable, label: Hashable, against: Any, rule: Any
+    clf: BayesClassifier,
+    table: Table,
+    given: Mapping[Hashable, Any],
+    name: Hashable,
+    label: Hashable,
+    against: Any,
+    rule: Any,
 ) -> tuple[Array, Array, bool]:
     """Find values of a column, what each of them weighs, and whether they are numbers."""
     column = table.column(name)
@@ -239,9 +247,8 @@ def _strip(
         if len(values) > _MOST_LEVELS:
             values = values[np.linspace(0, len(values) - 1, _MOST_LEVELS).round().astype(int)]
     cells = np.full((len(values), len(table.names)), np.nan, dtype=object)
-    for j, other in enumerate(table.names):
-        if other not in clf.fitted_.model.family.bound.measures:  # such as a number of trials, which is no feature
-            cells[:, j] = table.column(other)[0]
+    for other, cell in given.items():
+        cells[:, table.names.index(other)] = cell
     cells[:, table.names.index(name)] = values
     found = clf.explain(MatrixTable(table.names, cells, is_named=True), against, rule=rule)
     return values, found["weight"].sel({"class": label, "feature": name}).values, is_number

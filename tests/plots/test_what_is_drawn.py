@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
+from scipy.stats import nbinom
 from test_sizes import check
 
 import bayesppl as bp
@@ -151,3 +152,52 @@ def test_long_labels_of_reliability_stay_inside_the_picture():
     legend = ax.get_legend().get_window_extent()
     assert legend.x1 <= ax.figure.bbox.x1
     assert ax.get_window_extent().width > 0.5 * ax.figure.bbox.width
+
+
+def test_columns_in_bins_show_a_mark_and_a_bar_for_every_bin():
+    clf = bp.TreeNB().fit(IRIS, SPECIES)
+    figure = plots.plot_columns(clf, IRIS, SPECIES)
+    for ax in figure.axes:
+        assert len(ax.get_xticks()) == 5
+        assert [sum(line.get_ydata()) for line in ax.lines] == pytest.approx([1.0] * 3)
+        assert sum(bar.get_height() for bar in ax.patches) == pytest.approx(3.0)
+    one = IRIS.iloc[:, :1]
+    with pytest.raises(
+        ValueError, match="is cut into bins, which have probabilities and no density; plot_columns"
+    ):
+        plots.plot_class_densities(bp.TreeNB().fit(one, SPECIES), one, SPECIES)
+    two = IRIS.iloc[:, 2:]
+    ax = plots.plot_decision_boundary(bp.TreeNB().fit(two, SPECIES), two, SPECIES)
+    assert ax.get_xlim()[1] > two.iloc[:, 0].max()  # laid beyond the cells, as of measurements
+
+
+def test_counts_are_drawn_for_one_exposure():
+    rng = np.random.default_rng(0)
+    y, hours = rng.integers(0, 2, 60), rng.integers(1, 4, 60)
+    X = pd.DataFrame({"calls": rng.poisson(hours * (1 + 2 * y)), "hours": hours})
+    clf = bp.PoissonNB(exposure="hours").fit(X, y)
+    for draw in (lambda of, y: plots.plot_columns(clf, of, y), lambda of, y: plots.plot_nomogram(clf, of, 1)):
+        with pytest.raises(
+            ValueError, match=r"column 'hours' is no feature.*one value, as in X\[X\['hours'\] == \d"
+        ):
+            draw(X, y)
+    same = hours == 2
+    (ax,) = plots.plot_columns(clf, X[same], y[same]).axes
+    drawn = {
+        int(name.get_text()): mark
+        for name, mark in zip(ax.get_xticklabels(), ax.lines[1].get_ydata(), strict=True)
+    }
+    post = clf.posterior_.belief.parts["features"]
+    expected = nbinom(post.shape[1, 0], post.rate[1, 0] / (post.rate[1, 0] + 2)).pmf(list(drawn))
+    np.testing.assert_allclose(list(drawn.values()), expected)
+
+
+def test_very_many_counts_are_drawn_in_bins():
+    counts = np.concatenate([np.arange(100_000, 200_000, 2_500), np.arange(400_000, 440_000, 1_000)])
+    y = np.repeat(["few", "many"], 40)
+    clf = bp.GenerativeClassifier(bp.families.NegativeBinomial(2.0)).fit(counts[:, None], y)
+    ax = plots.plot_class_densities(clf, counts[:, None], y, draws=20)
+    for line, stairs in zip(ax.lines, ax.patches, strict=True):
+        assert len(line.get_xdata()) <= 300
+        heights, edges, _ = stairs.get_data()
+        assert (heights * np.diff(edges)).sum() == pytest.approx(1)
