@@ -9,9 +9,12 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bayesppl.cli.options import Chosen
 from bayesppl.cli.terminal import is_number, table
 from bayesppl.data.names import listed, meant
+from bayesppl.kernels.arrays import Array
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -45,6 +48,9 @@ _SPELLINGS = {
 
 # Thousands that are read as decimals, where it is not the comma that marks decimals.
 _PARTED_BY_POINTS = re.compile(r"-?[1-9]\d{0,2}(\.\d{3})+")
+
+# Numbers may be read in thousands where more than this share of them are whole.
+_WHOLE_SHARE = 0.1
 
 # Text is mostly numbers where more than this share of its cells are.
 NUMBERS_SHARE = 0.5
@@ -99,6 +105,11 @@ def remarks(X: Any, left_out: Collection[Hashable] = ()) -> Iterator[str]:
                 f"column {name!r} holds a whole number of its own in each of {n_cells} rows, and is used as a "
                 f"number; if it identifies rows, {drop}"
             )
+        if cells.dtype.kind == "f" and _may_be_thousands(cells.dropna().to_numpy()):
+            yield (
+                f"column {name!r} is read as numbers below 1000, which have three decimals or none; if a mark "
+                "parts their thousands, pass it as --thousands, and another one as --decimal"
+            )
         if not n_cells:
             if name not in left_out:
                 yield f"column {name!r} is empty; {drop}"
@@ -130,6 +141,21 @@ def remarks(X: Any, left_out: Collection[Hashable] = ()) -> Iterator[str]:
             f"{mark!r} is taken for a level of {listed(names)}; if it means a missing value, pass --na-values "
             f"{shlex.quote(mark)}"
         )
+
+
+def _may_be_thousands(numbers: Array) -> bool:
+    """Whether numbers look as 1.429 beside 857 does: measurements of three decimals are rarely whole."""
+    decimal, size = numbers % 1 != 0, np.abs(numbers)
+    parts = size[decimal] * 1000
+    of_three = np.isclose(parts, np.rint(parts), rtol=1e-12) & (size[decimal] >= 1)
+    n_whole = np.count_nonzero(size[~decimal])
+    return bool(
+        n_whole > _WHOLE_SHARE * len(numbers)
+        and len(parts) > 0
+        and of_three.all()
+        and np.mean(np.rint(parts) % 10 != 0) > 0.5
+        and (size < 1000).all()
+    )
 
 
 def _of_numbers(odd: Counter[str], texts: Counter[str], drop: str) -> str:

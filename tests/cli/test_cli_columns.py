@@ -129,6 +129,22 @@ def test_advice_about_decimal_marks_can_be_followed():
     assert remark.endswith("all its cells are numbers; pass --thousands . if points part the thousands")
 
 
+def test_thousands_that_are_read_as_decimals_are_pointed_out():
+    rng = np.random.default_rng(0)
+    sales = np.rint(rng.lognormal(7, 1, 60))
+    read = np.where(sales < 1000, sales, sales / 1000)
+    (remark,) = frame_columns.remarks(pd.DataFrame({"sales": [*read, None]}))
+    assert "three decimals or none; if a mark parts their thousands, pass it as --thousands, and another" in remark
+    usual = {
+        "measurement": sales.round(-1) / 1000,
+        "whole": sales,
+        "halves": rng.integers(0, 9, 60) / 2,
+        "rain": np.where(rng.random(60) < 0.5, 0, (rng.gamma(2, 3, 60) + 1).round(3)),
+        "share": rng.choice([1.0, 2.0, 0.125, 0.375], 60),
+    }
+    assert list(frame_columns.remarks(pd.DataFrame(usual))) == []
+
+
 def test_cells_with_figures_among_numbers_are_not_just_missing():
     for cells in (["$5", "0x10"], ["\uff11\uff12"]):
         (remark,) = frame_columns.remarks(pd.DataFrame({"price": [*cells, "2", "3", "4"] * 8}))
