@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,7 +24,7 @@ from bayesppl.data.rows import Rows
 from bayesppl.errors import IncompleteDrawsError
 from bayesppl.families.components import COMPONENT
 from bayesppl.inference.mode import find_mode
-from bayesppl.inference.progress import announce_if_slow
+from bayesppl.inference.progress import announce_if_slow, is_watched
 from bayesppl.inference.pymc.build import hyperparameters, to_pymc
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import Diagnosis, diagnose, warn_of_problems
@@ -104,6 +104,8 @@ class Draws:
         The inference and its settings.
     sample_stats : mapping of str to (chain, draw) arrays
         What is reported of each draw of a Markov chain; empty where draws are independent.
+    problems : sequence of str
+        Why the draws cannot be trusted yet, as far as the method found out itself.
     """
 
     samples: Theta
@@ -111,6 +113,7 @@ class Draws:
     n_draws: int
     record: Mapping[str, Any]
     sample_stats: Mapping[str, Array]
+    problems: Sequence[str] = ()
 
 
 class Drawing(Inference):
@@ -162,6 +165,14 @@ class Drawing(Inference):
         return self._posterior(model, prior, statistics, lambda: to_pymc(model, prior, statistics), speaks)
 
 
+class DrawingByStatistics(Drawing):
+    """An inference that draws given the statistics of the rows, and needs no rows."""
+
+    @final
+    def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Sampled:
+        return self._of_statistics(model, model.prior(statistics), statistics, is_watched())
+
+
 def as_posterior(
     inference: str,
     model: GenerativeModel,
@@ -186,17 +197,19 @@ def as_posterior(
         If draws are missing or not finite.
     """
     require_complete(inference, drawn)
-    diagnosis, record = Diagnosis({}, []), drawn.record
-    if drawn.sample_stats:
+    diagnosis, record = Diagnosis({}, [*drawn.problems]), drawn.record
+    if drawn.sample_stats or drawn.n_chains > 1:
         dims = {**model.dims, **further_dims}
         judged = {name: draws for name, draws in drawn.samples.items() if COMPONENT not in dims.get(name, ())}
-        if len(judged) < len(drawn.samples):
+        if len(judged) < len(drawn.samples) and "lp" in drawn.sample_stats:
             # chains may number components differently, but agree about the density
             judged["lp"] = drawn.sample_stats["lp"]
         found = diagnose(judged, drawn.sample_stats)
-        diagnosis = replace(
-            found, measures={name: m for name, m in found.measures.items() if name in drawn.samples}
+        diagnosis = Diagnosis(
+            {name: m for name, m in found.measures.items() if name in drawn.samples},
+            [*drawn.problems, *found.problems],
         )
+    if diagnosis.measures or diagnosis.problems:
         record = {**record, "problems": diagnosis.problems}
     warn_of_problems(diagnosis)
     report = DrawsReport(record, drawn.sample_stats, diagnosis, further_dims)

@@ -18,18 +18,14 @@ import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
 from bayesppl.conjugate import Joint
-from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.arguments import whole
-from bayesppl.data.rows import Rows
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.inference.base import Drawing, Draws
+from bayesppl.inference.base import DrawingByStatistics, Draws
 from bayesppl.inference.mode import WithGradient, maximise
-from bayesppl.inference.progress import is_watched
 from bayesppl.inference.pymc.build import hyperparameters
 from bayesppl.inference.pymc.model_density import constrain, log_density
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import GenerativeModel
-from bayesppl.model.sampled import Sampled
 
 # Searches, each in coordinates scaled by the curvature where the last one ended, and Newton steps at the end.
 _SEARCHES = 4
@@ -43,7 +39,7 @@ _GAIN = 1e-10
 
 
 @dataclass(frozen=True)
-class Laplace(Drawing):
+class Laplace(DrawingByStatistics):
     """The Laplace approximation: a normal distribution at the mode, in unconstrained coordinates.
 
     Close where classes have many rows, and ready in a second. It has no tails but normal ones, and one mode. The
@@ -70,13 +66,10 @@ class Laplace(Drawing):
     draws: int = 2000
     random_state: int | None = None
 
-    def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Sampled:
-        return self._of_statistics(model, model.prior(statistics), statistics, is_watched())
-
     def _draw(self, model: GenerativeModel, prior: Joint, pymc_model: Any) -> Draws:
         whole("Laplace: draws", self.draws, 1)
         density = log_density(pymc_model)
-        mode, root = _mode_and_root(density, density.centre)
+        mode, root = mode_and_root(density, density.centre)
         value = density(mode)[0]
         noise = np.random.default_rng(self.random_state).standard_normal((self.draws, len(mode)))
         points = mode + solve_triangular(root, noise.T, lower=True, trans="T").T
@@ -94,7 +87,7 @@ class Laplace(Drawing):
         return Draws({name: values[None] for name, values in draws.items()}, 1, self.draws, record, {})
 
 
-def _mode_and_root(density: WithGradient, start: Array) -> tuple[Array, Array]:
+def mode_and_root(density: WithGradient, start: Array) -> tuple[Array, Array]:
     """Find the mode of a density, and the Cholesky factor of its negative Hessian there.
 
     Raises

@@ -64,8 +64,9 @@ def diagnose(samples: Theta, sample_stats: Mapping[str, Array]) -> Diagnosis:
         is_short = worst[name] < _SLIGHT and n_chains * n_draws < _ENOUGH
         chance = f" It may be chance in {n_chains} chains of {n_draws} draws; in 4 of 1000 it rarely is."
         problems.append(
-            f"R-hat of {name!r} is {worst[name]:.3f}, above {R_HAT_LIMIT}: the chains do not agree. Raise tune "
-            "and draws; if that does not help, the posterior has several modes." + (chance if is_short else "")
+            f"R-hat of {name!r} is {worst[name]:.3f}, above {R_HAT_LIMIT}: the chains do not agree. Raise "
+            f"{'tune and draws' if sample_stats else 'draws'}; if that does not help, the posterior has several "
+            "modes." + (chance if is_short else "")
         )
     for at, where in ((1, "bulk"), (2, "tails")):
         least = {name: np.min(m[at], initial=np.inf, where=~np.isnan(m[at])) for name, m in measures.items()}

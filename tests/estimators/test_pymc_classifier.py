@@ -453,6 +453,19 @@ def _tree(**draws):
     return xr.DataTree.from_dict({"posterior": posterior})
 
 
+@pytest.mark.parametrize("dim", ["estimate", "measure", "row"])
+def test_dims_of_a_model_may_be_called_as_those_of_answers(dim):
+    rng = np.random.default_rng(0)
+    with pm.Model(coords={dim: ["a", "b", "c"]}) as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(8) % 2)
+        scale = pm.Gamma("scale", 2.0, 1.0, dims=dim)
+        pm.Laplace("x", label[:, None], scale, observed=rng.normal(size=(8, 3)))
+    clf = bp.from_pymc(model, draws=_tree(scale=rng.uniform(0.5, 1.5, (2, 50, 3))))
+    assert clf.estimates("mean")["scale"].shape == (1, 3)
+    assert clf.diagnostics()["scale"].sel(measure="r_hat").shape == (3,)
+    assert clf.to_datatree(groups="all")["posterior"]["scale"].dims == ("chain", "draw", dim)
+
+
 def test_rules_that_a_sampled_part_lacks_are_left_out_of_a_comparison():
     rows, labels = np.tile([[0.2], [0.9]], (6, 1)), ["no", "yes"] * 6
     clf = bp.PyMCClassifier(_uniform, inference=bp.NUTS(100, 100, 2, random_state=1))

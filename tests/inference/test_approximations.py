@@ -5,10 +5,11 @@ import logging
 import numpy as np
 import pytest
 from scipy.special import gammaln
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_wine
 
 import bayesppl as bp
-from bayesppl.inference.laplace import _mode_and_root
+from bayesppl.inference.approximate import _rising
+from bayesppl.inference.laplace import mode_and_root
 
 RNG = np.random.default_rng(2)
 BITS, LABELS = RNG.integers(0, 2, size=(60, 2)), RNG.integers(0, 2, size=60)
@@ -106,10 +107,8 @@ def test_laplace_of_a_declared_prior_finds_the_normal_posterior():
 
 
 def test_a_density_without_a_mode_is_refused():
-    from bayesppl.inference.laplace import _mode_and_root
-
     with pytest.raises(bp.UndefinedEstimateError, match="no mode that can be found"):
-        _mode_and_root(lambda point: (float(point.sum()), np.ones(len(point))), np.zeros(2))
+        mode_and_root(lambda point: (float(point.sum()), np.ones(len(point))), np.zeros(2))
 
 
 @pytest.mark.filterwarnings("ignore:Numba will use object mode")  # of older versions of PyTensor
@@ -150,6 +149,59 @@ def test_approximations_know_what_they_are(inference, caplog):
         assert np.abs(evidence - float(exact.log_evidence()["total"])).max() < 0.3
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("units", "full_rank"), [(1e3, False), (1.0, True)])
+def test_the_closest_normal_is_found_in_any_units(units, full_rank):
+    """Means within 0.15 posterior sd, of which half is Monte-Carlo error, and a bound of the evidence.
+
+    Parameters of naive Bayes are independent given the data but for a mean and its variance, and so a normal with
+    independent coordinates is close: each of 78 of them loses about a tenth over the number of rows.
+    """
+    X, y = load_wine(return_X_y=True)
+    exact = bp.GaussianNB(class_weights="uniform").fit(X * units, y)
+    inference = bp.ADVI(random_state=1, draws=4000, full_rank=full_rank)
+    clf = bp.GaussianNB(class_weights="uniform", inference=inference).fit(X * units, y)
+    reference = exact.posterior_.draws(1, 20_000, np.random.default_rng(0))
+    for name in ("mean", "variance"):
+        sd = reference[name].std((0, 1))
+        draws = clf.posterior_.samples[name]
+        assert (np.abs(draws.mean((0, 1)) - reference[name].mean((0, 1))) < 0.15 * sd).all()
+        np.testing.assert_allclose(draws.std((0, 1)), sd, rtol=0.15)
+    gap = float(exact.log_evidence()["total"]) - clf.posterior_.record["elbo"]
+    assert 0 < gap < 2
+
+
+def test_the_search_for_the_closest_normal_begins_near_it_in_any_units():
+    X, y = load_iris(return_X_y=True)
+    inference = bp.ADVI(iterations=100, random_state=1)
+    clf, same = (bp.GaussianNB(inference=inference).fit(X * units, y) for units in (1e3, 1.0))
+    exact = bp.GaussianNB().fit(X * 1e3, y)
+    reference = exact.posterior_.draws(1, 5000, np.random.default_rng(0))["mean"]
+    away = np.abs(clf.posterior_.samples["mean"].mean((0, 1)) - reference.mean((0, 1)))
+    assert (away < 0.25 * reference.std((0, 1))).all()
+    np.testing.assert_allclose(clf.posterior_.samples["mean"], 1e3 * same.posterior_.samples["mean"], rtol=1e-5)
+
+
+def test_a_bound_that_still_rises_is_reported():
+    bounds = np.random.default_rng(0).normal(np.linspace(-50, -40, 5000), 3.0)
+    (problem,) = _rising(bounds)
+    assert problem.startswith("the lower bound of the log evidence still rises, by 1")
+    assert _rising(bounds - np.linspace(-50, -40, 5000)) == []
+
+
+@pytest.mark.slow
+def test_particles_that_did_not_arrive_are_reported():
+    X, y = load_iris(return_X_y=True)
+    family = bp.families.StudentT(4.0)
+    with pytest.warns(
+        bp.ConvergenceWarning, match="log evidences of the chains differ by .* Raise draws"
+    ) as caught:
+        clf = bp.GenerativeClassifier(family, inference=bp.SMC(draws=300, random_state=1)).fit(X, y)
+    assert "R-hat" in str(caught[0].message)
+    assert "tune" not in str(caught[0].message)
+    assert clf.diagnostics()["scale"].sel(measure="r_hat").max() > 1.01
+
+
 def test_a_mode_is_found_to_the_end_however_large_the_density_is_beside_its_changes():
     """A search that compares densities stops where they agree to nine digits; Newton's steps do not."""
     mode = np.array([2.7, -3.3])
@@ -157,6 +209,6 @@ def test_a_mode_is_found_to_the_end_however_large_the_density_is_beside_its_chan
     def density(x):
         return -1e15 - (np.cosh(x - mode) - 1).sum(), -np.sinh(x - mode)
 
-    found, root = _mode_and_root(density, np.zeros(2))
+    found, root = mode_and_root(density, np.zeros(2))
     np.testing.assert_allclose(found, mode, atol=1e-5)
     np.testing.assert_allclose(root, np.eye(2), atol=1e-5)

@@ -8,8 +8,10 @@ import sys
 import time
 from contextlib import suppress
 from threading import Thread
+from types import SimpleNamespace
 
 import numpy as np
+import pymc
 import pytest
 
 import bayesppl as bp
@@ -80,7 +82,7 @@ def _fail(monkeypatch, fault):
         values = broken((1, 20))[0]
         return {name: np.multiply.outer(values, np.ones(sizes[name])) for name in names}
 
-    def of_pymc(self, pymc_model):
+    def of_smc(*_, **__):
         import xarray as xr
 
         values = broken((1, 20))
@@ -89,13 +91,19 @@ def _fail(monkeypatch, fault):
             name: (("chain", "draw", *dims), np.multiply.outer(values, np.ones(size)))
             for name, (dims, size) in variables.items()
         }
-        return xr.DataTree.from_dict({"posterior": xr.Dataset(posterior)}), (1, 20), {"inference": "of a test"}
+        evidence = xr.Dataset({"log_marginal_likelihood": (("chain", "stage"), np.zeros((1, 1)))})
+        return xr.DataTree.from_dict({"posterior": xr.Dataset(posterior), "sample_stats": evidence})
+
+    def of_advi(*_, start, **__):
+        points = {"point": SimpleNamespace(values=np.zeros((1, 20, len(start["point"]))))}
+        return SimpleNamespace(hist=np.zeros(100), sample=lambda *_, **__: {"posterior": points})
 
     monkeypatch.setattr(nuts, "compile_density", lambda density, notify: None)
     monkeypatch.setattr(bp.NUTS, "run", of_nuts)
     monkeypatch.setattr(laplace, "constrain", of_laplace)
-    monkeypatch.setattr(approximate.ADVI, "_run", of_pymc)
-    monkeypatch.setattr(approximate.SMC, "_run", of_pymc)
+    monkeypatch.setattr(approximate, "constrain", of_laplace)
+    monkeypatch.setattr(pymc, "fit", of_advi)
+    monkeypatch.setattr(pymc, "sample_smc", of_smc)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -88,15 +88,21 @@ class Density:
             notify,
         )
 
-    def as_model(self) -> Any:
-        """Build a ``pm.Model`` of the same density, its only variable the raveled point, without a prior."""
+    def as_model(self, place: Callable[[Any], Any] = lambda point: point) -> Any:
+        """Build a ``pm.Model`` of the same density, its only variable the raveled point, without a prior.
+
+        Parameters
+        ----------
+        place : callable, optional
+            From the variable to the raveled point, where it is in other coordinates.
+        """
         import pymc as pm
         import pytensor.tensor as pt
         from pytensor.graph.replace import graph_replace
 
         with pm.Model() as model:
             point = pm.Flat("point", shape=len(self.centre), initval=self.centre)
-            pieces = zip(self.free, self.split(point).values(), strict=True)
+            pieces = zip(self.free, self.split(place(point)).values(), strict=True)
             arrays = zip(self.constants, map(pt.constant, self.arrays), strict=True)
             pm.Potential("log_density", graph_replace(self.outputs[0], dict([*pieces, *arrays]), strict=False))
         return model

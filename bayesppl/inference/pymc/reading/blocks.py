@@ -153,6 +153,10 @@ class Reading:
     class_weights: Any
 
 
+# Dimensions of answers about parameters, and of rows.
+_TAKEN = ("estimate", "measure", "row")
+
+
 def parameter_dims(reading: Reading, block: Block) -> tuple[dict[str, tuple[str, ...]], dict[str, list[Hashable]]]:
     """Return dims of the free variables of a block, those of the model or numbered ones, and their labels.
 
@@ -170,7 +174,7 @@ def parameter_dims(reading: Reading, block: Block) -> tuple[dict[str, tuple[str,
             dim = own[axis] if own else None
             known = reading.model.coords.get(dim)
             labels = list(known) if known is not None else list(range(size))
-            if dim is None or (dim == "class" and not reading.label.has_classes(labels)):
+            if dim in (None, *_TAKEN) or (dim == "class" and not reading.label.has_classes(labels)):
                 dim = f"{name}_dim_{axis}"
             dims[name] += (dim,)
             coords[dim] = labels
