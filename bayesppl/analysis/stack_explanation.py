@@ -199,7 +199,8 @@ def _view_of_recoded(member: Member, table: Table, belongs: Array) -> View:
     ----------
     belongs : (n_units, n_recoded_columns) bool
     """
-    fitted, recoded, belief = member.fitted, member.recoding.transform(table), belief_of(member.fitted)
+    fitted, recoded = member.fitted, member.recoding.transform(table)
+    belief = belief_of(fitted) if fitted.posterior.is_exact else None
     trees = belief if isinstance(belief, TreeDirichlet) else None
     matrix, family, weights = recoded.matrix, fitted.model.family, np.ones(1)
     if issparse(matrix):

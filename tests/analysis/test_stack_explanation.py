@@ -184,6 +184,36 @@ def test_pipelines_of_other_transformers_are_explained_by_the_columns_given() ->
     np.testing.assert_allclose(total(found), logit(clf.predict_proba(X.head(3))), rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("family", "draws"),
+    [(bp.families.StudentT(), None), (bp.families.StudentT(), 20), (bp.Gaussian("full"), None)],
+    ids=["sampled", "draws", "correlated"],
+)
+def test_members_known_by_draws_are_explained_by_what_they_answer_to_rows_with_gaps(
+    family: Any, draws: int | None
+) -> None:
+    X, y = IRIS.iloc[50::2, 2:], SPECIES[50::2]
+    by_draws = bp.GenerativeClassifier(family, inference=bp.Laplace(draws=400, random_state=0))
+    clf = bp.AutoClassifier({"by draws": by_draws, "naive": bp.GaussianNB()}).fit(X, y)
+    assert "by draws" in clf.members_
+    rows = IRIS.iloc[[70, 133], 2:]
+    found = clf.explain(rows, draws=draws, random_state=0)
+    np.testing.assert_allclose(total(found), found["log_odds"], rtol=1e-9)
+    first, second = rows.columns
+    both, one, other = logit(
+        [
+            clf.predict_proba(seen)
+            for seen in (rows, rows.assign(**{second: np.nan}), rows.assign(**{first: np.nan}))
+        ]
+    )
+    none = logit(clf.predict_proba(rows * np.nan))
+    expected = np.stack([one - none + both - other, other - none + both - one], axis=1) / 2
+    np.testing.assert_allclose(found["weight"], expected, rtol=1e-7)
+    np.testing.assert_allclose(found["prior"], none[0], atol=1e-9)
+    np.testing.assert_allclose(found["log_odds"], both, rtol=1e-9)
+    assert draws is None or (found["sd"] > 0).all()
+
+
 def test_words_that_a_document_lacks_weigh_nothing() -> None:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 100)
