@@ -45,13 +45,13 @@ MOST_LEFT_OUT = 5_000
 class LeftOut(NamedTuple):
     """A model, and log p(y = k | x_i, D without row i) by it, tempered: (n_left_out, n_classes).
 
-    Where it is left out by folds D is also without the other rows of the fold of row i. Of more than
-    :data:`MOST_LEFT_OUT` rows, so many are left out.
+    How rows are left out is "exactly", "from draws" (by importance weights of these) or "by folds": D is then also
+    without the other rows of the fold of row i. Of more than :data:`MOST_LEFT_OUT` rows, so many are left out.
     """
 
     member: Member | Guest
     log_proba: Array
-    by_folds: bool = False
+    how: str = "exactly"
 
 
 def leave_out(
@@ -78,7 +78,8 @@ def leave_out(
             fitted, calibration=replace(calibration, temperature=calibration.temperature / share_of_columns)
         )
     score, error = weighted_average(log_scores(log_proba, found.codes), found.weights)
-    return LeftOut(Member(name, recoding, fitted, score, error), log_proba)
+    how = "exactly" if found.draws is None else "from draws"
+    return LeftOut(Member(name, recoding, fitted, score, error), log_proba, how)
 
 
 def leave_out_by_folds(
@@ -107,7 +108,7 @@ def leave_out_by_folds(
             member = Member(name, recoding, refit(others), np.nan, np.nan)
             log_proba[left_out] = member.log_proba_of_recoded(rows.table.take(left_out))
     score, error = weighted_average(log_scores(log_proba, rows.codes), rows.weights)
-    return LeftOut(Member(name, recoding, fitted, score, error), log_proba, by_folds=True)
+    return LeftOut(Member(name, recoding, fitted, score, error), log_proba, "by folds")
 
 
 def _folds_by_cells(table: Table) -> Array:
@@ -162,7 +163,7 @@ def cross_validate(name: str, classifier: Any, rows: Rows, n_jobs: int | None = 
     log_proba = log_proba[some]
     score, error = weighted_average(log_scores(log_proba, rows.codes[some]), rows.weights[some])
     shares = np.bincount(rows.codes, rows.weights, n_classes) / rows.weights.sum()
-    return LeftOut(Guest(name, fit(np.arange(len(seen))), places, shares, score, error), log_proba, by_folds=True)
+    return LeftOut(Guest(name, fit(np.arange(len(seen))), places, shares, score, error), log_proba, "by folds")
 
 
 def combine(
@@ -201,7 +202,7 @@ def combine(
         accuracy=weighted_average(hits(log_proba, codes), weights)[0],
         cost_of_choosing=cost,
         facts=facts,
-        cross_validated=tuple(c.member.name for c in candidates if c.by_folds),
+        left_out={c.member.name: c.how for c in candidates},
         background=_background(rows),
     )
 

@@ -277,10 +277,9 @@ def facts_about(rows: Rows, columns: tuple[Column, ...], members: Mapping[str, M
 
 def summarise(stack: Stack) -> str:
     """Summarise a stack in five lines at most."""
-    by_folds = dict.fromkeys(stack.cross_validated, " (by folds)")
+    how = {name: "" if how == "exactly" else f" ({how})" for name, how in stack.left_out.items()}
     weighted = ", ".join(
-        f"{m.name}{by_folds.get(m.name, '')} {w:.2f}"
-        for m, w in zip(stack.members, stack.weights.tolist(), strict=True)
+        f"{m.name}{how[m.name]} {w:.2f}" for m, w in zip(stack.members, stack.weights.tolist(), strict=True)
     )
     best = max(stack.candidates, key=lambda name: stack.candidates[name][1])
     return "\n".join(

@@ -296,7 +296,8 @@ class StackAnswers(Shell[Stack]):
         """Score candidates on left-out labels: temperature, log score and its standard error, weight.
 
         ``left_out`` says how: "exactly", one row at a time (given the recoding of the columns, and of leaves the
-        parts of the rows), or "by folds".
+        parts of the rows; under conjugate priors from the closed form, also where a fit has draws), "from draws",
+        one row at a time by their importance weights, or "by folds".
         """
         import xarray as xr
 
@@ -304,11 +305,10 @@ class StackAnswers(Shell[Stack]):
         weights = {m.name: w for m, w in zip(stack.members, stack.weights.tolist(), strict=True)}
         columns = np.array([[*found, weights.get(name, 0.0)] for name, found in stack.candidates.items()])
         names = ("temperature", "log_score", "log_score_se", "weight")
-        how = ["by folds" if name in stack.cross_validated else "exactly" for name in stack.candidates]
         return xr.Dataset(
             {
                 **{name: ("model", column) for name, column in zip(names, columns.T, strict=True)},
-                "left_out": ("model", how),
+                "left_out": ("model", list(stack.left_out.values())),
             },
             coords={"model": list(stack.candidates)},
             attrs={"log_score": stack.log_score, "cost_of_choosing": stack.cost_of_choosing},

@@ -43,8 +43,8 @@ class Stack:
         How much better, a row, the weights make themselves look on the rows that they were learned from.
     facts : tuple of str
         What was found out about the columns.
-    cross_validated : tuple of str
-        Candidates whose rows were left out by folds and not one by one.
+    left_out : dict of str to str
+        How rows were left out of each candidate: "exactly", "from draws" or "by folds".
     background : (Table, (n_some_rows,)), optional
         A few rows of the fit and their weights: they stand in for cells that are not seen where a guest is
         explained. They are not stored in files.
@@ -63,7 +63,7 @@ class Stack:
     accuracy: float
     cost_of_choosing: float
     facts: tuple[str, ...]
-    cross_validated: tuple[str, ...] = ()
+    left_out: dict[str, str]
     background: tuple[Table, Array] | None = field(default=None, metadata={"stored": False})
 
     def log_proba(self, X: Any, class_weights: ClassWeights | None = None) -> Array:

@@ -263,3 +263,17 @@ def test_options_that_members_do_not_have_are_refused(options: dict[str, Any]) -
     candidates = {"naive": bp.GaussianNB(**options), "joint": bp.LinearDiscriminantAnalysis()}
     with pytest.raises(ValueError, match=r"'naive'\] has (rule='mle'|classes=\['a', 'b'\]), but members"):
         bp.AutoClassifier(candidates).fit(X, Y)
+
+
+def test_what_is_left_out_by_weights_of_draws_is_not_called_exact() -> None:
+    inference = bp.Laplace(draws=400, random_state=0)
+    heavy, rows, labels = (
+        bp.GenerativeClassifier(bp.families.StudentT(), inference=inference),
+        X[50::2, 2:],
+        Y[50::2],
+    )
+    conjugate = bp.GaussianNB(inference=inference)
+    clf = bp.AutoClassifier({"heavy": heavy, "conjugate": conjugate, "naive": bp.GaussianNB()}).fit(rows, labels)
+    assert clf.candidate_scores()["left_out"].values.tolist() == ["from draws", "exactly", "exactly"]
+    assert "heavy (from draws) 0." in clf.summary()
+    assert "naive 0." in clf.summary()
