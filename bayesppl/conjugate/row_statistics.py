@@ -160,9 +160,8 @@ def refuse_closed_form(unknown: str) -> NoReturn:
     NotConjugateError
     """
     raise NotConjugateError(
-        f"nobody knows the {unknown} of a row, so that there is no closed form, no batches, no forgetting, no "
-        "model in PyMC, and no place among the candidates of a stack, whose rows are left out exactly: fit all "
-        "rows at once with inference='em' (a mode) or inference='gibbs' (draws)"
+        f"nobody knows the {unknown} of a row, so that there is no closed form, no batches, no forgetting and no "
+        "model in PyMC: fit all rows at once with inference='em' (a mode) or inference='gibbs' (draws)"
     )
 
 

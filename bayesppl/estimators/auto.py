@@ -40,9 +40,11 @@ class AutoClassifier(StackAnswers):
     ----------
     candidates : list of estimators or mapping of str to estimator, optional
         By default picked from the columns. Estimators of this package, and scikit-learn pipelines that end in one:
-        their transformers are fitted once, without labels, and the last step is left out exactly. Any other
-        classifier with ``predict_proba``, such as a forest, is a guest, left out by stratified cross-validation in
-        five folds; so is a pipeline whose transformers want labels.
+        their transformers are fitted once, without labels, and the last step is left out exactly, or by importance
+        weights of its draws where priors are not conjugate. Any other classifier with ``predict_proba``, such as a
+        forest, is a guest, left out by stratified cross-validation in five folds; so are pipelines whose
+        transformers want labels, and models whose inference completes rows, such as mixtures. Labels are taken as
+        known and right: candidates have no ``label_noise``, ``unlabelled_label``, ``classes`` or ``rule``.
     class_weights
         Prior of the class weights; see :class:`GenerativeClassifier`. Estimators in ``candidates`` have their own.
     classes, n_jobs
@@ -148,7 +150,7 @@ class AutoClassifier(StackAnswers):
         return {
             m.name: m.classifier
             if isinstance(m, Guest)
-            else GenerativeClassifier(m.fitted.model.family, class_weights=self.class_weights)._adopt(
+            else GenerativeClassifier(m.fitted.model.family, class_weights=m.fitted.model.class_weights)._adopt(
                 replace(m.fitted, calibration=None)
             )
             for m in self.stack_.members

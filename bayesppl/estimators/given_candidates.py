@@ -18,8 +18,7 @@ from bayesppl.data.preprocessing import AnyRecoding, Preprocessing
 from bayesppl.data.recoding import Unrecoded
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import MatrixTable
-from bayesppl.errors import NotConjugateError
-from bayesppl.estimators.declared import start
+from bayesppl.estimators.declared import start, with_gaps_apart
 from bayesppl.estimators.learner import Learner
 from bayesppl.families.family import Family
 from bayesppl.families.histogram import Histogram
@@ -73,28 +72,27 @@ def try_candidate(name: str, clf: Any, rows: Rows, n_jobs: int | None) -> LeftOu
     """Fit a candidate of a user, and predict every row by it without that row.
 
     Of a pipeline that ends in an estimator of ours, the transformers are fitted once, without labels, and the last
-    step is left out exactly. Where a transformer wants labels, or the family has no closed form, it is a guest,
-    refitted for every fold.
+    step is left out exactly. Where a transformer wants labels, or the inference completes rows, as of mixtures, it
+    is a guest, refitted for every fold.
     """
     transformers, last = (clf[:-1], clf[-1]) if isinstance(clf, Pipeline) else (None, clf)
     if not isinstance(last, Learner):
         return cross_validate(name, clf, rows, n_jobs)
-    for option, value in (("rule", "predictive"), ("classes", None)):
-        if getattr(last, option) != value:
+    for option in ("rule", "classes", "label_noise", "unlabelled_label"):
+        value = getattr(last, option)
+        if value is not None and not (option == "rule" and value == "predictive"):
             raise ValueError(
-                f"candidates[{spelled(name)}] has {option}={spelled(getattr(last, option))}, but members of an "
-                "AutoClassifier are compared by rule='predictive' and have its classes: leave the option out"
+                f"candidates[{spelled(name)}] has {option}={spelled(value)}, but members of an AutoClassifier are "
+                "compared by rule='predictive', have its classes, and take its labels as known and right: leave "
+                "the option out, or fit this model by itself"
             )
-    if not transformers:
+    recoding: AnyRecoding = Unrecoded()
+    if transformers:
         try:
-            return fit_and_leave_out(name, Unrecoded(), last, rows)
-        except NotConjugateError:  # such as a mixture, whose rows are completed by its inference
-            if last.inference == "closed_form":
-                raise
-            return cross_validate(name, last, rows, n_jobs)
-    try:
-        recoding = Preprocessing(clone(transformers).fit(rows.table.native()))
-    except (TypeError, ValueError):  # without labels; with them it may fit
+            recoding = Preprocessing(clone(transformers).fit(rows.table.native()))
+        except (TypeError, ValueError):  # without labels; with them it may fit
+            return cross_validate(name, clf, rows, n_jobs)
+    if with_gaps_apart(last, replace(rows, table=recoding.transform(rows.table))).partly is not None:
         return cross_validate(name, clf, rows, n_jobs)
     return fit_and_leave_out(name, recoding, last, rows)
 

@@ -258,11 +258,26 @@ def test_a_mixture_is_left_out_by_folds(tmp_path: Path) -> None:
         bp.AutoClassifier([bp.Mixture(bp.Gaussian("diag"), components=2)]).fit(X, Y)
 
 
-@pytest.mark.parametrize("options", [{"rule": "mle"}, {"classes": ["a", "b"]}])
-def test_options_that_members_do_not_have_are_refused(options: dict[str, Any]) -> None:
-    candidates = {"naive": bp.GaussianNB(**options), "joint": bp.LinearDiscriminantAnalysis()}
-    with pytest.raises(ValueError, match=r"'naive'\] has (rule='mle'|classes=\['a', 'b'\]), but members"):
-        bp.AutoClassifier(candidates).fit(X, Y)
+@pytest.mark.parametrize(
+    ("last", "hidden"),
+    [
+        (bp.GenerativeClassifier(bp.Mixture(bp.Gaussian("diag"), components=2), inference="em"), 0),
+        (bp.GenerativeClassifier(bp.families.MultivariateT(), inference="em"), 0),
+        (bp.GenerativeClassifier(bp.Gaussian("full"), inference="em"), 11),
+    ],
+    ids=["components", "weights", "cells"],
+)
+@pytest.mark.parametrize("before", [(), (StandardScaler(),)], ids=["alone", "in a pipeline"])
+def test_what_completes_rows_is_left_out_by_folds(last: Any, hidden: int, before: tuple[Any, ...]) -> None:
+    rows = X.copy()
+    rows[:hidden, 1] = np.nan
+    candidate = make_pipeline(*before, last) if before else last
+    found = bp.AutoClassifier({"completed": candidate, "naive": bp.GaussianNB()}).fit(rows, Y).candidate_scores()
+    assert found["left_out"].values.tolist() == ["by folds", "exactly"]
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    proba = cross_val_predict(candidate, rows, Y, cv=folds, method="predict_proba")
+    expected = np.log(proba[np.arange(len(Y)), CODES]).mean()
+    assert float(found["log_score"].sel(model="completed")) == pytest.approx(expected, rel=1e-9)
 
 
 def test_what_is_left_out_by_weights_of_draws_is_not_called_exact() -> None:
@@ -277,3 +292,43 @@ def test_what_is_left_out_by_weights_of_draws_is_not_called_exact() -> None:
     assert clf.candidate_scores()["left_out"].values.tolist() == ["from draws", "exactly", "exactly"]
     assert "heavy (from draws) 0." in clf.summary()
     assert "naive 0." in clf.summary()
+
+
+def test_members_keep_the_class_weights_that_their_candidates_declare() -> None:
+    member = bp.AutoClassifier([bp.GaussianNB(class_weights=[0.5, 0.25, 0.25])]).fit(X, Y).members_["GaussianNB"]
+    assert member.class_weights == [0.5, 0.25, 0.25]
+    np.testing.assert_array_equal(clone(member).fit(X, Y).predict_proba(X), member.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rule": "mle"}, r"rule='mle'"),
+        ({"classes": ["a", "b"]}, r"classes=\['a', 'b'\]"),
+        ({"classes": np.array(["a", "b"])}, r"classes="),
+        ({"label_noise": bp.LabelNoise(0.7, 5.0), "inference": "em"}, r"label_noise=LabelNoise\(accuracy=0\.7"),
+        ({"label_noise": np.eye(3), "inference": "em"}, r"label_noise="),
+        ({"unlabelled": "drop", "unlabelled_label": "setosa"}, r"unlabelled_label='setosa'"),
+    ],
+    ids=["rule", "classes", "array of classes", "noise", "array of noise", "label"],
+)
+def test_options_that_members_do_not_have_are_refused(options: dict[str, Any], words: str) -> None:
+    candidates = {"naive": bp.GaussianNB(**options), "joint": bp.LinearDiscriminantAnalysis()}
+    with pytest.raises(ValueError, match=rf"'naive'\] has {words}.*, but members.*leave the option out"):
+        bp.AutoClassifier(candidates).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"class_weights": [0.5, 0.25, 0.25]},
+        {"inference": bp.Laplace(draws=50, random_state=0)},
+        {"tuning": "evidence"},
+        {"unlabelled": "learn", "unlabelled_weight": 0.5, "inference": "em"},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_members_are_what_their_candidates_learn_by_themselves(options: dict[str, Any]) -> None:
+    candidate = bp.GaussianNB(**options)
+    member = bp.AutoClassifier([candidate]).fit(X, Y).members_["GaussianNB"]
+    np.testing.assert_allclose(member.predict_proba(X), candidate.fit(X, Y).predict_proba(X), rtol=1e-9)
