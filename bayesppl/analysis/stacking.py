@@ -18,6 +18,7 @@ from bayesppl.analysis.leave_one_out import leave_out_each
 from bayesppl.analysis.scores import hits, log_scores, weighted_average
 from bayesppl.analysis.stack_weights import stack
 from bayesppl.analysis.temperature import drawn_rows, temper
+from bayesppl.data.names import spelled
 from bayesppl.data.preprocessing import AnyRecoding
 from bayesppl.data.read_table import Columns
 from bayesppl.data.rows import Rows
@@ -135,8 +136,7 @@ def cross_validate(name: str, classifier: Any, rows: Rows, n_jobs: int | None = 
 
     seen = np.flatnonzero(rows.weights > 0)
     y, n_classes = rows.classes[rows.codes[seen]], len(rows.classes)
-    places, counts = np.unique(rows.codes[seen], return_counts=True)
-    n_folds = int(np.clip(counts.min(), 2, MOST_FOLDS))
+    n_folds = int(np.clip(np.unique(rows.codes[seen], return_counts=True)[1].min(), 2, MOST_FOLDS))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)  # of one row, in one fold
         folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=0).split(y, rows.codes[seen]))
@@ -145,15 +145,21 @@ def cross_validate(name: str, classifier: Any, rows: Rows, n_jobs: int | None = 
         last = classifier.steps[-1][0] + "__" if isinstance(classifier, Pipeline) else ""
         weights_name = f"{last}sample_weight"
 
-    def fit(some: Array) -> Any:
+    def fit(some: Array) -> tuple[Any, Array]:
         options = {} if weights_name is None else {weights_name: rows.weights[seen[some]]}
-        return clone(classifier).fit(rows.table.take(seen[some]).native(), y[some], **options)
+        found = clone(classifier).fit(rows.table.take(seen[some]).native(), y[some], **options)
+        classes = np.asarray(found.classes_)
+        if not set(classes.tolist()) <= set(rows.classes.tolist()):
+            raise ValueError(
+                f"candidates[{spelled(name)}] has the classes {classes.tolist()}, and the AutoClassifier has "
+                f"{rows.classes.tolist()}: declare classes= of the AutoClassifier too"
+            )
+        return found, np.searchsorted(rows.classes, classes)
 
     def predict(kept: Array, left_out: Array) -> Array:
         # cross_val_predict would fit to codes, which options such as class_weight={label: weight} do not mean
-        found = fit(kept)
-        proba = found.predict_proba(rows.table.take(seen[left_out]).native())
-        return spread_out(proba, np.searchsorted(rows.classes, found.classes_), n_classes)
+        found, places = fit(kept)
+        return spread_out(found.predict_proba(rows.table.take(seen[left_out]).native()), places, n_classes)
 
     log_proba = np.zeros((len(rows), n_classes))  # of rows without weight, which have no part in scores
     predicted = Parallel(n_jobs)(delayed(predict)(*fold) for fold in folds)
@@ -163,7 +169,8 @@ def cross_validate(name: str, classifier: Any, rows: Rows, n_jobs: int | None = 
     log_proba = log_proba[some]
     score, error = weighted_average(log_scores(log_proba, rows.codes[some]), rows.weights[some])
     shares = np.bincount(rows.codes, rows.weights, n_classes) / rows.weights.sum()
-    return LeftOut(Guest(name, fit(np.arange(len(seen))), places, shares, score, error), log_proba, "by folds")
+    found, places = fit(np.arange(len(seen)))
+    return LeftOut(Guest(name, found, places, shares, score, error), log_proba, "by folds")
 
 
 def combine(

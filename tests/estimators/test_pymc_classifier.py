@@ -266,6 +266,24 @@ def test_own_models_are_candidates_left_out_by_folds():
         found.save("nowhere.npz")
 
 
+@pytest.mark.parametrize("classes", [["maybe", "no", "yes"], ["no", "yes", "you bet"]])
+def test_own_models_with_a_class_that_no_row_has_are_candidates_where_it_is_declared(classes):
+    def build_three(X, y):
+        with pm.Model() as model:
+            label = pm.Categorical("y", pm.Dirichlet("w", np.ones(3)), observed=y)
+            rate = pm.Gamma("rate", 2.0, 0.5, shape=(3, 2))
+            pm.Poisson("x", rate[label], observed=np.asarray(X))
+        return model
+
+    own, rows, labels = bp.PyMCClassifier(build_three, classes=classes), pd.concat([X] * 4), Y * 4
+    same = bp.PoissonNB(bp.Gamma(2.0, 0.5), classes=classes).fit(rows, labels)
+    found = bp.AutoClassifier({"own": own}, classes=classes).fit(rows, labels)
+    table = found.stack_.columns.align(X)
+    np.testing.assert_allclose(found.stack_.members[0].log_proba(table), same.predict_log_proba(X), rtol=1e-9)
+    with pytest.raises(ValueError, match=r"'own'\] has the classes .*declare classes= of the AutoClassifier too"):
+        bp.AutoClassifier({"own": own}).fit(rows, labels)
+
+
 @pytest.mark.slow
 def test_a_set_of_priors_of_models_and_of_sampled_fits():
     """Models with different priors, one of them by draws, bound the probabilities that each has alone."""
