@@ -15,6 +15,7 @@ from bayesppl.analysis.pymc_and_arviz import recognition, user_datatree, user_mo
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.read_table import as_table
 from bayesppl.data.rows import Rows
+from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError
 from bayesppl.estimators.classifier import BayesClassifier, ask
 from bayesppl.estimators.generative import GenerativeClassifier
@@ -89,7 +90,8 @@ class PyMCClassifier(BayesClassifier):
         Parameters
         ----------
         X : table, (n_rows, n_features) array-like, or mapping of the model's variables to their rows
-            Passed to ``build`` as it is.
+            Passed to ``build`` as it is. The columns that the model observes are found in a table by their cells,
+            and have the names of the table; new rows may come with all its columns.
         y : (n_rows,) array-like
             Class labels; ``build`` gets their codes.
         sample_weight : None
@@ -113,11 +115,14 @@ class PyMCClassifier(BayesClassifier):
                 "there is no function to build the model with; pass build=, or use bayesppl.from_pymc(model)"
             )
         classes, codes = encode_labels(y, self.classes)
-        names = None
-        if not isinstance(X, Mapping):
-            table = as_table(X)
-            names = table.names if table.is_named else None
-        return self._learn(self.build(X, codes.astype(np.int64)), classes=classes, names=names)
+        model = self.build(X.native() if isinstance(X, Table) else X, codes.astype(np.int64))
+        if isinstance(X, Mapping):
+            return self._learn(model, classes=classes)
+        table = as_table(X)
+        order = table.names if table.is_named else ()
+        return self._learn(
+            model, classes=classes, order=order, find=lambda layout, parts: layout.found_in(table, parts)
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle ``build`` by cloudpickle, as the model it returns: ``pickle`` takes functions of modules only."""

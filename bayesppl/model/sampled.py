@@ -208,7 +208,7 @@ class KeptDraws:
     label : str
     rule : {"predictive", "mle", "map", "mean"}
     classes, names : tuple, optional
-        Of the labels and the columns that an estimator was fitted to.
+        Of the labels and the columns that an estimator was fitted to, as the model has them.
     points : mapping of str to (n_chains, n_draws, n_coordinates)
         Where the sampler was, by part of the model.
     reported : mapping of str to mapping of str to (n_chains, n_draws)
@@ -218,6 +218,8 @@ class KeptDraws:
     fingerprint : mapping of str to array
         Log densities of the model and its data at two points.
     calibration : Power, optional
+    order : tuple
+        Names of all columns, in order, of the table that the model was built of.
     """
 
     label: str
@@ -229,3 +231,4 @@ class KeptDraws:
     samples: Mapping[str, Array]
     fingerprint: Mapping[str, Array]
     calibration: Power | None = None
+    order: tuple[Hashable, ...] = ()

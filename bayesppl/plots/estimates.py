@@ -184,17 +184,16 @@ def plot_prior_posterior(
     >>> plot_prior_posterior(clf, "probability", feature="x0", **{"class": "a"}).get_xlabel()
     'probability of a, x0'
     """
-    dims = require_classifier(clf).posterior_.model.dims
-    _require_parameter(parameter, dims)
-    open_dims = [dim for dim in dims[parameter] if np.ndim(selection.get(dim, ()))]  # type: ignore[arg-type]
-    if open_dims:
-        raise ValueError(f"choose one label of {', '.join(map(repr, open_dims))}; one entry is drawn at a time")
-    if not clf.posterior_.prior.is_proper().all():
+    if not require_classifier(clf).posterior_.prior.is_proper().all():
         raise ImproperError("an improper prior has no density to draw; fit with a proper one")
     tree = clf.to_datatree(None, draws, 1, random_state, ("prior", "posterior"))
-    prior, posterior = (
-        _selected(tree[group].dataset[parameter], selection).values.ravel() for group in ("prior", "posterior")
-    )
+    groups = [tree[group].dataset for group in ("prior", "posterior")]
+    _require_parameter(parameter, groups[1].data_vars)
+    dims = groups[1][parameter].dims[2:]  # after chain and draw
+    open_dims = [dim for dim in dims if np.ndim(selection.get(dim, ()))]  # type: ignore[arg-type]
+    if open_dims:
+        raise ValueError(f"choose one label of {', '.join(map(repr, open_dims))}; one entry is drawn at a time")
+    prior, posterior = (_selected(group[parameter], selection).values.ravel() for group in groups)
 
     ax = axes_or_new(ax)
     low, high = np.quantile(posterior, [0.001, 0.999])
@@ -206,8 +205,8 @@ def plot_prior_posterior(
         ax.hist(
             values, bins.tolist(), weights=weight, histtype="stepfilled", alpha=0.55, color=colour(k), label=name
         )
-    entry = ", ".join(str(selection[dim]) for dim in dims[parameter])
-    name_axes(ax, f"{parameter.replace('_', ' ')} of {entry}", "density")
+    entry = ", ".join(str(selection[str(dim)]) for dim in dims)
+    name_axes(ax, parameter.replace("_", " ") + (f" of {entry}" if entry else ""), "density")
     legend_beside(ax)
     return tidy(ax)
 

@@ -15,6 +15,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 import bayesppl as bp
 from bayesppl.errors import NotConjugateError
+from bayesppl.plots import plot_prior_posterior
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame({"a": [0, 1, 7, 5, 6], "b": [4, 6, 1, 2, 0]})
@@ -32,6 +33,103 @@ def build(X, y):
 @pytest.fixture(scope="module")
 def clf():
     return bp.PyMCClassifier(build).fit(X, Y)
+
+
+def of_columns(*names):
+    """Build a model of these columns, a variable each, in this order."""
+
+    def build(X, y):
+        with pm.Model() as model:
+            label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=y)
+            for name in names:
+                pm.Poisson(name, pm.Gamma(f"rate_{name}", 2.0, 0.5, shape=2)[label], observed=np.asarray(X[name]))
+        return model
+
+    return build
+
+
+def reversed_columns(X, y):
+    return build(np.asarray(X)[:, ::-1], y)
+
+
+@pytest.mark.parametrize(
+    "written", [of_columns("b", "a"), reversed_columns], ids=["a variable for a column", "one variable"]
+)
+def test_columns_are_found_in_the_table_by_their_cells(written, ours, tmp_path):
+    clf = bp.PyMCClassifier(written).fit(X, Y)
+    expected = ours.predict_proba(X)
+    clf.save(tmp_path / "fit.npz")
+    for fitted in (clf, bp.load(tmp_path / "fit.npz")):
+        for rows in (X, X[["b", "a"]], X.to_numpy()):
+            np.testing.assert_allclose(fitted.predict_proba(rows), expected, rtol=1e-12)
+    of_rates = clf.explain(X)["weight"]
+    np.testing.assert_allclose(of_rates, ours.explain(X)["weight"].sel(feature=of_rates["feature"]), rtol=1e-9)
+    compared = bp.compare_models({"mine": bp.PyMCClassifier(written), "ours": ours}, X, Y)
+    np.testing.assert_allclose(*compared["log_evidence"], rtol=1e-12)
+    with pytest.raises(ValueError, match="in another order, or not all of them, and X has no names"):
+        bp.PyMCClassifier(reversed_columns).fit(X.to_numpy(), Y)
+
+
+def test_a_model_may_leave_out_columns_of_its_table():
+    clf = bp.PyMCClassifier(of_columns("b")).fit(X, Y)
+    expected = bp.PoissonNB(bp.Gamma(2.0, 0.5)).fit(X[["b"]], Y).predict_proba(X[["b"]])
+    for rows in (X, X[["b"]], X.to_numpy()):
+        np.testing.assert_allclose(clf.predict_proba(rows), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="unknown column 'c'; the fit had"):
+        clf.predict_proba(X.assign(c=1))
+
+
+def test_missing_cells_are_found_in_the_table():
+    gaps = X.astype(float).mask(X == 7)
+
+    def of_both(X, y):
+        values = np.asarray(X)[:, ::-1]
+        with pm.Model() as model:
+            label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=y)
+            rows = np.ma.masked_array(np.nan_to_num(values).astype(int), np.isnan(values))
+            pm.Poisson("x", pm.Gamma("rate", 2.0, 0.5, shape=(2, 2))[label], observed=rows)
+        return model
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pm.exceptions.ImputationWarning)
+        clf = bp.PyMCClassifier(of_both, inference=bp.Gibbs(draws=200, random_state=0)).fit(gaps, Y)
+    assert clf.columns_read() == {"a", "b"}
+
+
+def _standardised(X):
+    rows = np.asarray(X)
+    return (rows - rows.mean(0)) / rows.std(0)
+
+
+def test_columns_that_the_table_does_not_hold_are_refused():
+    def standardised(X, y):
+        with pm.Model() as model:
+            label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=y)
+            pm.Normal("x", pm.Normal("mu", 0, 1, shape=(2, 2))[label], 1.0, observed=_standardised(X))
+        return model
+
+    for rows in (X, X.to_numpy()):
+        with pytest.raises(ValueError, match=r"observes 'x0', which is no column of X: it holds -1.* in row 0"):
+            bp.PyMCClassifier(standardised).fit(rows, Y)
+    again = bp.PyMCClassifier(lambda rows, y: standardised(rows["x"], y)).fit({"x": X.to_numpy()}, Y)
+    assert again.predict({"x": _standardised(X)}).shape == (5,)
+
+
+def test_a_learning_curve_builds_the_model_of_rows_as_they_were_passed():
+    def of_frame(X, y):
+        return build(X[["a", "b"]], y)
+
+    for written, rows in ((of_frame, X), (build, X.to_numpy())):
+        more = pd.concat([rows] * 4) if isinstance(rows, pd.DataFrame) else np.tile(rows, (4, 1))
+        found = bp.learning_curve(bp.PyMCClassifier(written), more, Y * 4, sizes=[6], repeats=1, random_state=0)
+        assert np.isfinite(found["log_score"].sel(rule="predictive")).all()
+
+
+def test_prior_and_posterior_of_the_variables_of_a_model_are_drawn(clf):
+    ax = plot_prior_posterior(clf, "rate", draws=50, rate_dim_0=0, rate_dim_1=1)
+    assert ax.get_xlabel() == "rate of 0, 1"
+    with pytest.raises(ValueError, match="no parameter is called 'mu'; there are w, rate"):
+        plot_prior_posterior(clf, "mu")
 
 
 @pytest.fixture(scope="module")

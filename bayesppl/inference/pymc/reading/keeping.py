@@ -35,7 +35,8 @@ def without_model(fitted: ReadModel, *, is_built: bool) -> Fitted | KeptDraws:
     posterior, columns = fitted.posterior, fitted.columns
     assert isinstance(columns, UserColumns)
     if not isinstance(posterior, PartlyExact) and not columns.layout.copies:
-        learned = replace(fitted.learned, columns=Columns(columns.names, columns.are_named, columns.reader))
+        names = columns.order if set(columns.order) == set(columns.names) else columns.names
+        learned = replace(fitted.learned, columns=Columns(names, columns.are_named, columns.reader))
         return Fitted(learned, posterior, fitted.rule, fitted.rows, calibration=fitted.calibration)
     sampled = posterior.sampled if isinstance(posterior, PartlyExact) else {}
     given = [part for part in sampled.values() if part.points is None]
@@ -50,6 +51,7 @@ def without_model(fitted: ReadModel, *, is_built: bool) -> Fitted | KeptDraws:
         {name: values for theta in in_model for name, values in theta.items()},
         fingerprint(fitted.reading),
         fitted.calibration,
+        columns.order,
     )
 
 
@@ -68,7 +70,8 @@ def with_model(kept: KeptDraws, model: Any, settings: Inference) -> ReadModel:
         settings,
         kept.rule,
         classes=None if kept.classes is None else np.asarray(kept.classes),
-        names=kept.names,
+        order=kept.order,
+        find=None if kept.names is None else lambda layout, _: layout.renamed(kept.names or ()),
         draws=kept.samples or None,
         kept=runs,
         check=lambda reading: _require_same(kept.fingerprint, fingerprint(reading)),

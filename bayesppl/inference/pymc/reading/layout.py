@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from bayesppl.data.read_table import Columns, as_table
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
 from bayesppl.inference.pymc.reading.observed import Observed
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import Array, dense
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +93,62 @@ class Layout:
 
         return as_table(pd.DataFrame(joined, columns=pd.Index(self.names)))
 
+    def renamed(self, names: Sequence[Hashable]) -> Layout:
+        """Return the same layout, its columns under other names."""
+        other = dict(zip(self.names, names, strict=True))
+        return replace(
+            self,
+            columns={name: tuple(other[column] for column in own) for name, own in self.columns.items()},
+            copies=copies_of(other[column] for column in self.copies.values()),
+            is_named=True,
+        )
+
+    def found_in(self, table: Table, parts: Sequence[Array]) -> Layout:
+        """Name the columns after those of the table that the model was built of, which hold the same cells.
+
+        Parameters
+        ----------
+        table : Table
+        parts : sequence of (n_rows, n_columns)
+            The rows of every variable.
+
+        Raises
+        ------
+        ValueError
+            If the table does not hold a column, or holds the columns of the model without names in another order.
+        """
+        cells = {name: values for name in table.names if (values := _numbers(table, name)) is not None}
+        found: list[Hashable] = []
+        for (variable, own), part in zip(self.columns.items(), parts, strict=True):
+            dtype = self.dtypes[variable] if self.dtypes[variable].kind == "f" else np.float64
+            for column, values in zip(own, part.T, strict=True):
+                # of equal columns, that of the same name or place
+                likely = (column, *table.names[len(found) : len(found) + 1], *table.names)
+                same = (
+                    name
+                    for name in likely
+                    if name in cells
+                    and name not in found
+                    and np.array_equal(cells[name].astype(dtype), values, equal_nan=True)
+                )
+                name = next(same, None)
+                if name is None:
+                    raise ValueError(
+                        f"the model observes {column!r}, which is no column of X: it holds {values[0]:g} in row "
+                        "0. New rows come as those of X do, so observe columns of X as they are: transform them "
+                        "before fit (in a pipeline) or within the model (pm.math.log), or pass a mapping of the "
+                        "model's variables to their rows as X"
+                    )
+                found.append(name)
+        if table.is_named:
+            return self.renamed(found)
+        if tuple(found) != table.names:
+            raise ValueError(
+                "the model observes columns of X in another order, or not all of them, and X has no names to find "
+                "them by: pass a data frame"
+            )
+        return self
+
     def given(self, name: str) -> tuple[Hashable, ...]:
         """Return the columns of a variable as they are called where it is given to another."""
         copied = {source: copy for copy, source in self.copies.items()}
@@ -149,6 +205,18 @@ class Layout:
         return np.asarray(found.numeric())
 
 
+def copies_of(columns: Iterable[Hashable]) -> dict[Hashable, Hashable]:
+    """Name copies of columns that are given to others."""
+    return {f"{column} (given)": column for column in columns}
+
+
+def _numbers(table: Table, name: Hashable) -> Array | None:
+    try:
+        return np.asarray(dense(table.numeric([name])), dtype=np.float64)[:, 0]
+    except (TypeError, ValueError):  # text, or dates
+        return None
+
+
 @dataclass(frozen=True)
 class UserColumns(Columns):
     """Columns of a fit that may also come as a mapping of the model's variables to their rows.
@@ -159,10 +227,13 @@ class UserColumns(Columns):
         Which column holds what, under the names of the model's variables.
     coords : tuple of tuple of str
         Names, in order, that the coords of the model may have for columns without names of their own.
+    order : tuple
+        Names of all columns, in order, of the table that the model was built of.
     """
 
     layout: Layout
     coords: tuple[tuple[str, ...], ...] = ()
+    order: tuple[Hashable, ...] = ()
 
     def align(self, X: Any) -> Table:
         own = self.layout.names
@@ -174,6 +245,10 @@ class UserColumns(Columns):
         if table.is_named and not self.are_named:
             known = next((names for names in self.coords if set(names) == set(table.names)), table.names)
             table = table.select(known).renamed(own)
+        if not table.is_named and len(table.names) == len(self.order):
+            table = table.renamed(self.order).select(own)
+        unused = set(self.order) - set(own)
+        table = table.select([name for name in table.names if name not in unused])
         return self.layout.with_copies(super().align(table).renamed(own))
 
 
@@ -197,9 +272,7 @@ def layout_of(model: Any, observed: Sequence[Observed], classes: Sequence[Hashab
     chained = [
         name for name in rows if any(x.name == name for x in observed) and any(name in x.given for x in observed)
     ]
-    copies: dict[Hashable, Hashable] = {
-        f"{column} (given)": column for name in chained for column in own[name] or ()
-    }
+    copies = copies_of(column for name in chained for column in own[name] or ())
     layout = Layout(
         {name: names or () for name, names in own.items()},
         {name: values.shape[1:] for name, values in rows.items()},

@@ -48,6 +48,7 @@ def solve(
     draws: Mapping[str, Any] | None,
     kept: Mapping[str, Run],
     missing: Mapping[str, Array],
+    find: Callable[[Layout, Sequence[Array]], Layout] | None = None,
 ) -> tuple[Posterior, Rows, Layout]:
     """Find the posterior of a model, exact where its parts are, else sampled; return its rows and layout too.
 
@@ -61,6 +62,8 @@ def solve(
         Of samplers before, by part.
     missing : mapping of str to array of bool
         Which labels and cells are missing, by variable.
+    find : callable, optional
+        Names the columns of the layout, given the rows of every variable.
 
     Raises
     ------
@@ -72,9 +75,10 @@ def solve(
     classes = reading.label.classes
     layout, parts = layout_of(reading.model, observed, classes)
     parts = [
-        np.where(missing[name].reshape(part.shape), np.nan, part) if name in missing else part
-        for name, part in zip(layout.columns, parts, strict=True)
+        np.where(missing[own].reshape(part.shape), np.nan, part) if own in missing else part
+        for own, part in zip(layout.columns, parts, strict=True)
     ]
+    layout = layout if find is None else find(layout, parts)
     table = layout.with_copies(layout.joined(parts))
     families = {name: _family(reading, block, layout) for block, name in names.items()}
     columns = {name: _columns(block, layout) for block, name in names.items()}
@@ -173,7 +177,8 @@ def fit_model(
     rule: RuleName,
     *,
     classes: Array | None = None,
-    names: Sequence[Hashable] | None = None,
+    order: Sequence[Hashable] = (),
+    find: Callable[[Layout, Sequence[Array]], Layout] | None = None,
     draws: Mapping[str, Any] | None = None,
     kept: Mapping[str, Run] | None = None,
     check: Callable[[Reading], None] | None = None,
@@ -189,8 +194,10 @@ def fit_model(
     rule : {"predictive", "mle", "map", "mean"}
     classes : (n_classes,), optional
         What the codes stand for; the model's own coords by default.
-    names : sequence, optional
-        Names of the columns, where the rows came with some.
+    order : sequence, optional
+        Names of the columns, in order, of the table that the model was built of.
+    find : callable, optional
+        Finds the columns of the model in this table.
     draws : mapping of str to array, optional
         Draws the user has already, (chain, draw, ...).
     kept : mapping of str to Run, optional
@@ -207,17 +214,11 @@ def fit_model(
     reading = read(whole, label, classes=None if classes is None else classes.tolist())
     if check is not None:
         check(reading)
-    posterior, rows, layout = solve(reading, settings, draws, kept or {}, missing)
+    posterior, rows, layout = solve(reading, settings, draws, kept or {}, missing, find)
     own = layout.names
-    given = names is not None and len(names) == len(own)
     listed = [tuple(map(str, labels)) for labels in reading.model.coords.values() if labels is not None]
-    columns = UserColumns(
-        tuple(names) if given and names is not None else own,
-        given or layout.is_named,
-        "the model",
-        layout,
-        tuple(names for names in listed if len(names) == len(set(names)) == len(own)),
-    )
+    known = tuple(names for names in listed if len(names) == len(set(names)) == len(own))
+    columns = UserColumns(own, layout.is_named, "the model", layout, known, tuple(order))
     partly, classes = rows.partly, np.asarray(reading.label.classes)
     completed = None if partly is None else partly.certain(len(classes))
     statistics = posterior.statistics if partly is None else posterior.model.summarise(rows)
