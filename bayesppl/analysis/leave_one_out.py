@@ -45,7 +45,8 @@ def leave_one_out(
     out of it too. Densities and bins that the rows have chosen (``columns="evidence"``) and tuned hyperparameters
     are held: of few rows for each column, scores are too high then.
 
-    Factors of a posterior that are known by draws are predicted by importance weights of these; see
+    It is the model that is scored: where its posterior has a closed form, this is used, though the fit was sampled
+    or approximated. Other factors are predicted by importance weights of the draws; see
     :mod:`bayesppl.analysis.left_out_draws`. ``draws`` of what is returned holds k-hat and the Monte-Carlo error of
     every row. After EM, rows that are partly known stay completed as they are, though the row left out had a part
     in that: ``approximation`` then says so. Only rows that are known completely are left out.
@@ -163,5 +164,5 @@ def leave_out_each(
         labels_fitted,
         1.0 if calibration is None else calibration.overall_temperature,
         of_draws,
-        posterior.about_draws.record.get("approximation"),
+        posterior.about_draws.record.get("approximation") if posterior.is_exact or of_draws else None,
     )

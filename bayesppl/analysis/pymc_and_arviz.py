@@ -108,9 +108,9 @@ def to_datatree(
         Variables of the group ``log_likelihood``: of label and features together, log p(y, x | θ); of the label,
         log p(y | θ); of the features given the label, log p(x | y, θ); of the label given the features, log p(y |
         x, θ). ArviZ's ``loo`` and ``compare`` take one, or the ``var_name`` of one: "joint" scores rows as
-        ``loo().elpd()`` does, and "label" labels as ``loo().elpd("label")``; see
-        :doc:`/theory/leave_one_out`. Each
-        is multiplied by the weight of its row.
+        ``loo().elpd()`` does, and "label" labels as ``loo().elpd("label")``, where rows have no weights and there
+        is no calibration; see :doc:`/theory/leave_one_out`. Each is multiplied by the weight of its row. The tree
+        is that of the model: a calibration, which is of predictions, plays no part in it.
 
     Raises
     ------

@@ -31,6 +31,7 @@ Measure = Literal[
     "approximate mass given the row total",
     "density",
     "mass at zero, density elsewhere",
+    "mass at limits, density between",
 ]
 
 #: Measures of rows of counts: a document without a word is another document, not a row with a gap.

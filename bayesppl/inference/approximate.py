@@ -150,8 +150,8 @@ def _rising(bounds: Array) -> list[str]:
 class SMC(DrawingByStatistics):
     """Sequential Monte Carlo from prior to posterior, with an estimate of the evidence.
 
-    See Del Moral, Doucet & Jasra (2006). It is not available for correlated normal columns, whose PyMC model has
-    no draws of the prior to begin with.
+    See Del Moral, Doucet & Jasra (2006). It is not available for correlated normal columns under a
+    conjugate prior, whose PyMC model has no draws of the prior to begin with.
 
     The record holds ``log_marginal_likelihood``, one per chain: of the data up to factors that hold no parameter.
 

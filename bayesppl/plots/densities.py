@@ -115,10 +115,10 @@ def plot_class_densities(
         )
     values = np.asarray(table.numeric(), dtype=float)[:, 0]
     codes = Rows.read(X, y, classes=clf.classes_).codes
-    if is_mass and (values % 1 > 0).any():
+    if is_mass and (table.names[0] in family.bound.levels_of_columns or (values % 1 > 0).any()):
         raise ValueError(
-            f"column {table.names[0]!r} is cut into bins, which have probabilities and no density; plot_columns "
-            "draws them"
+            f"column {table.names[0]!r} holds levels or bins, which have probabilities and no density; "
+            "plot_columns draws them"
         )
     grid = grid_along(clf, values[:, None], 0, 0.15, resolution)
     rows = MatrixTable(table.names, grid[:, None])
@@ -168,6 +168,11 @@ def _require_densities(family: Family, names: Sequence[Hashable]) -> None:
             raise ValueError(
                 f"column {name!r} has a probability given the total of its row only, and none by itself; "
                 "plot_relevance and plot_explanation draw such columns"
+            )
+        if family.bound.measures[name] == "mass at limits, density between":
+            raise ValueError(
+                f"column {name!r} is censored, and has probabilities at its limits beside its density; "
+                "plot_explanation draws such columns"
             )
     if family.missing == "refused" and len(names) > 1:
         raise ValueError(

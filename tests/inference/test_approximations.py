@@ -106,6 +106,13 @@ def test_laplace_of_a_declared_prior_finds_the_normal_posterior():
     np.testing.assert_allclose(draws.std(0), sd, rtol=4.5 / np.sqrt(2 * 8000))
 
 
+def test_leave_one_out_is_of_the_model_where_it_has_a_closed_form():
+    exact = bp.BernoulliNB(bp.Beta(2.0, 3.0)).fit(BITS, LABELS).loo()
+    found = bp.BernoulliNB(bp.Beta(2.0, 3.0), inference="laplace").fit(BITS, LABELS).loo()
+    np.testing.assert_allclose(found.log_score, exact.log_score, rtol=1e-12)
+    assert found.approximation is None
+
+
 def test_a_density_without_a_mode_is_refused():
     with pytest.raises(bp.UndefinedEstimateError, match="no mode that can be found"):
         mode_and_root(lambda point: (float(point.sum()), np.ones(len(point))), np.zeros(2))

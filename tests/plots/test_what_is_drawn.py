@@ -2,7 +2,9 @@
 
 import numpy as np
 import pandas as pd
+import pymc as pm
 import pytest
+import xarray as xr
 from matplotlib import pyplot as plt
 from scipy.stats import nbinom
 from test_sizes import check
@@ -163,12 +165,41 @@ def test_columns_in_bins_show_a_mark_and_a_bar_for_every_bin():
         assert sum(bar.get_height() for bar in ax.patches) == pytest.approx(3.0)
     one = IRIS.iloc[:, :1]
     with pytest.raises(
-        ValueError, match="is cut into bins, which have probabilities and no density; plot_columns"
+        ValueError, match="holds levels or bins, which have probabilities and no density; plot_columns"
     ):
         plots.plot_class_densities(bp.TreeNB().fit(one, SPECIES), one, SPECIES)
     two = IRIS.iloc[:, 2:]
     ax = plots.plot_decision_boundary(bp.TreeNB().fit(two, SPECIES), two, SPECIES)
     assert ax.get_xlim()[1] > two.iloc[:, 0].max()  # laid beyond the cells, as of measurements
+
+
+def test_codes_of_levels_are_no_counts():
+    X, y = [[10], [200], [5000], [10]] * 5, [0, 1, 1, 0] * 5
+    with pytest.raises(ValueError, match="holds levels or bins"):
+        plots.plot_class_densities(bp.CategoricalNB().fit(X, y), X, y)
+
+
+def test_probabilities_beside_densities_of_models_written_in_pymc():
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = np.maximum(rng.normal(y, 1.0), 0.0)
+
+    def read(declare):
+        with pm.Model() as model:
+            label = pm.Categorical("y", [0.5, 0.5], observed=y)
+            declare(pm.Normal("mu", 0, 1, shape=2)[label])
+        posterior = xr.Dataset({"mu": (("chain", "draw", "k"), rng.normal(size=(1, 50, 2)))})
+        return bp.from_pymc(model, draws=xr.DataTree.from_dict({"posterior": posterior}))
+
+    hurdle = read(lambda mu: pm.HurdleLogNormal("x", 0.6, mu, 1.0, observed=X))
+    (ax,) = plots.plot_columns(hurdle, X[:, None], y).axes
+    assert ax.get_title() == "zero: 0.40, 0.40"
+    with pytest.raises(ValueError, match="a probability of zero beside its density; plot_columns"):
+        plots.plot_class_densities(hurdle, X[:, None], y)
+    censored = read(lambda mu: pm.Censored("x", pm.Normal.dist(mu, 1.0), lower=0.0, upper=None, observed=X))
+    for draw in (plots.plot_columns, plots.plot_class_densities):
+        with pytest.raises(ValueError, match="'x' is censored, and has probabilities at its limits"):
+            draw(censored, X[:, None], y)
 
 
 def test_counts_are_drawn_for_one_exposure():

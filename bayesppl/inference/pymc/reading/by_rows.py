@@ -21,7 +21,7 @@ from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError, UndefinedEstimateError
 from bayesppl.families import Family
-from bayesppl.families.bound import BoundColumns, Described, Factor, together
+from bayesppl.families.bound import BoundColumns, Described, Factor, Measure, together
 from bayesppl.families.composite import BlockRows
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import Missing
@@ -77,6 +77,16 @@ class CountedRows(RowStatistics):
         return Counts(class_counts(responsibilities), np.zeros(()))
 
 
+def _measure(variable: Any) -> Measure:
+    """Return what the density of an observed variable is taken over."""
+    if not variable.dtype.startswith("float"):
+        return "mass"
+    kinds = {type(node.owner.op).__name__ for node in (variable, *variable.owner.inputs) if node.owner is not None}
+    if "CensoredRV" in kinds:
+        return "mass at limits, density between"
+    return "mass at zero, density elsewhere" if "DiracDeltaRV" in kinds else "density"
+
+
 @dataclass(frozen=True, eq=False)
 class ObservedColumns(BoundColumns):
     """The columns of observed variables of a user's model, all of them one factor.
@@ -95,7 +105,7 @@ class ObservedColumns(BoundColumns):
     @cached_property
     def described(self) -> dict[Hashable, Described]:
         return {
-            column: Described("PyMC", "density" if x.variable.dtype.startswith("float") else "mass")
+            column: Described("PyMC", _measure(x.variable))
             for x in self.observed
             for column in self.layout.columns[x.name]
         }
