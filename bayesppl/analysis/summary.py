@@ -106,7 +106,7 @@ def summary(fitted: Fitted, prob: float = PROB, random_state: int | None = 0) ->
     --------
     >>> import bayesppl as bp
     >>> bp.BernoulliNB(bp.Beta(1, 1)).fit([[1], [1], [0], [0]], ["a", "a", "b", "b"]).summary()
-    fit: 4 rows, 1 columns: 'x0'
+    fit: 4 rows, 1 column: 'x0'
     classes: 'a' (2), 'b' (2)
     posterior: closed form; rule 'predictive'
     log evidence: -5.59842
@@ -155,7 +155,7 @@ def _rows(known: float, names: Sequence[Hashable], record: Mapping[str, Any]) ->
     partly = f"{record['rows_partly_known']} rows partly known" if "rows_partly_known" in record else ""
     yield " and ".join(filter(None, (f"{known:g} rows" if known or not partly else "", partly)))
     if names:
-        yield f"{len(names)} columns: {listed(names)}"
+        yield f"{len(names)} column{'s' * (len(names) != 1)}: {listed(names)}"
     if len(annotators := record.get("annotators", ())) > 1:
         yield f"{len(annotators)} annotators: {listed(annotators)}"
 

@@ -22,6 +22,9 @@ from bayesppl.conjugate.moments import Moments
 from bayesppl.data.arguments import one_of
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, log_rising
 
+# The smallest draw of a gamma distribution, whose inverse is a number too
+_LEAST = 1e-250
+
 
 @dataclass(frozen=True, eq=False)
 class NormalInverseGamma(Conjugate):
@@ -140,7 +143,9 @@ class NormalInverseGamma(Conjugate):
         return sum_trailing(of_means, 2) + sum_trailing(of_variance, self.a.ndim)
 
     def draw(self, size: int, rng: np.random.Generator) -> Theta:
-        variance = self.b / rng.standard_gamma(self.a, (size, *self.a.shape))
+        # of a small shape some precisions are smaller than any number whose inverse is held
+        precision = np.maximum(rng.standard_gamma(self.a, (size, *self.a.shape)), _LEAST)
+        variance = self.b / precision
         noise = rng.standard_normal((size, *self.location.shape))
         return {
             "mean": self.location + np.sqrt(self.spread(variance) / self.kappa) * noise,

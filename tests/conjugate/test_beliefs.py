@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import bayesppl as bp
 from bayesppl.conjugate import Beta, Dirichlet, Fixed, Gamma, NormalInverseGamma, NormalInverseWishart
 from bayesppl.conjugate.moments import Moments, moments
 from bayesppl.conjugate.statistics import Counts, Events, Successes
@@ -79,6 +80,14 @@ def test_bartlett_draws_have_the_moments_of_the_inverse_wishart(tied):
     np.testing.assert_array_less(np.abs(covariance.mean(0) - expected), 4.5 * np.sqrt(variance / size))
     np.testing.assert_allclose(covariance.std(0), np.sqrt(variance), rtol=0.1)
     np.testing.assert_allclose(draws["mean"][:, 0].var(0), np.diag(expected) / 0.5, rtol=0.1)
+
+
+def test_variances_of_a_class_without_rows_are_finite_under_a_tiny_shape():
+    clf = bp.GaussianNB(bp.NormalInverseGamma(0.0, 1.0, 0.001, 0.001), classes=["a", "b", "c"])
+    posterior = clf.fit([[0.0], [1.0], [2.0], [4.0]], list("aabb")).posterior_
+    variances = posterior.draws(1, 4000, np.random.default_rng(0))["variance"]
+    low, high = np.quantile(variances[0, :, 2, 0], [0.05, 0.95])
+    assert low < 1e100 < high < np.inf
 
 
 def test_dirichlet_draws_do_not_underflow_for_tiny_concentrations():

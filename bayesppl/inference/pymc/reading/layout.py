@@ -247,8 +247,8 @@ class UserColumns(Columns):
             table = table.select(known).renamed(own)
         if not table.is_named and len(table.names) == len(self.order):
             table = table.renamed(self.order).select(own)
-        unused = set(self.order) - set(own)
-        table = table.select([name for name in table.names if name not in unused])
+        if unused := set(self.order) - set(own):
+            table = table.select([name for name in table.names if name not in unused])
         return self.layout.with_copies(super().align(table).renamed(own))
 
 
