@@ -140,7 +140,8 @@ class PyMCClassifier(BayesClassifier):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what was learned to a file, for :func:`bayesppl.load`.
 
-        A model all of whose parts are exact is saved as the :class:`~bayesppl.GenerativeClassifier` that it is. Of
+        A model all of whose parts are exact is saved as the :class:`~bayesppl.GenerativeClassifier` that it is, of
+        the columns that it observes. Of
         others the file holds the draws: the model is code, which no file holds, and ``bp.load(path, model=model)``
         takes it again, with its rows.
 

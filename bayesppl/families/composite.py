@@ -18,6 +18,7 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.pair_forms import sum_of_parts
 from bayesppl.conjugate.row_statistics import JointRows
 from bayesppl.conjugate.statistics import JointStatistics
+from bayesppl.data.names import spelled
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError
 from bayesppl.families.bound import BoundColumns, Described, Dims, Factor, of_block
@@ -247,6 +248,14 @@ def bound_blocks(
         block: (columns[block], family.bind(table.select(columns[block]), classes, members))
         for block, (_, family) in blocks.items()
     }
+    owner = {column: block for block, (_, family) in bound.items() for column in family.bound.described}
+    for block, (names, _) in bound.items():  # what is given, such as an exposure, may be given to several
+        for name in names:
+            if owner.get(name, block) != block:
+                raise ValueError(
+                    f"column {spelled(name)} is in block {spelled(block)} and again in block "
+                    f"{spelled(owner[name])}; a column belongs to one block"
+                )
     _check_names({block: family.bound for block, (_, family) in bound.items()})
     return bound
 

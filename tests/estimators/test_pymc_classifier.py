@@ -79,6 +79,57 @@ def test_a_model_may_leave_out_columns_of_its_table():
         clf.predict_proba(X.assign(c=1))
 
 
+def test_columns_that_are_alike_are_found_by_their_names():
+    rng = np.random.default_rng(0)
+    alike = pd.DataFrame({"fever": [0, 1, 0, 1, 1], "chills": [0, 1, 0, 1, 1], "cough": [1, 1, 0, 0, 1]})
+
+    def of_two(X, y, coords=None):
+        with pm.Model(coords=coords) as model:
+            label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=y)
+            dims = {"dims": ("row", "sign")} if coords else {}
+            probability = pm.Beta("p", 1, 1, shape=(2, 2))
+            pm.Bernoulli("x", probability[label], observed=X[["chills", "cough"]].to_numpy(), **dims)
+        return model
+
+    with pytest.raises(ValueError, match="'fever', 'chills' of X are alike in these rows, and each may be"):
+        bp.PyMCClassifier(of_two).fit(alike, Y)
+    by_name = bp.PyMCClassifier(lambda X, y: of_two(X, y, {"row": range(5), "sign": ["chills", "cough"]})).fit(
+        alike, Y
+    )
+    assert by_name.columns_read() == {"chills", "cough"}
+    new = alike.assign(chills=rng.permutation(alike["chills"]))
+    expected = bp.BernoulliNB(class_weights=bp.Dirichlet(1.0)).fit(alike[["chills", "cough"]], Y)
+    np.testing.assert_allclose(by_name.predict_proba(new), expected.predict_proba(new[["chills", "cough"]]))
+
+
+def test_a_column_that_the_model_holds_twice_is_refused():
+    def twice(X, y):
+        with pm.Model() as model:
+            label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=y)
+            for name in "ab":
+                hours = pm.Data(f"hours_{name}", X["hours"].to_numpy())
+                rate = pm.Gamma(f"rate_{name}", 2.0, 0.5, shape=2)
+                pm.Poisson(name, rate[label] * hours, observed=X[name].to_numpy())
+        return model
+
+    hours = X.assign(hours=[1.0, 2.5, 3.0, 2.0, 1.5])
+    with pytest.raises(ValueError, match="'hours' of X is in the model twice, the second time as 'hours_b'"):
+        bp.PyMCClassifier(twice).fit(hours, Y)
+
+    def once(X, y):
+        with pm.Model() as model:
+            label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=y)
+            hours = pm.Data("all_hours", X["hours"].to_numpy())
+            for name in "ab":
+                rate = pm.Gamma(f"rate_{name}", 2.0, 0.5, shape=2)
+                pm.Poisson(name, rate[label] * hours, observed=X[name].to_numpy())
+        return model
+
+    clf = bp.PyMCClassifier(once).fit(hours, Y)
+    expected = bp.PoissonNB(bp.Gamma(2.0, 0.5), exposure="hours").fit(hours, Y)
+    np.testing.assert_allclose(clf.predict_proba(hours), expected.predict_proba(hours), rtol=1e-12)
+
+
 def test_missing_cells_are_found_in_the_table():
     gaps = X.astype(float).mask(X == 7)
 
@@ -109,7 +160,7 @@ def test_columns_that_the_table_does_not_hold_are_refused():
         return model
 
     for rows in (X, X.to_numpy()):
-        with pytest.raises(ValueError, match=r"observes 'x0', which is no column of X: it holds -1.* in row 0"):
+        with pytest.raises(ValueError, match="holds a column 'x0' that X does not hold"):
             bp.PyMCClassifier(standardised).fit(rows, Y)
     again = bp.PyMCClassifier(lambda rows, y: standardised(rows["x"], y)).fit({"x": X.to_numpy()}, Y)
     assert again.predict({"x": _standardised(X)}).shape == (5,)

@@ -119,8 +119,8 @@ def test_encoded_rows_are_indexed_like_an_array():
         ({"p": ([], bp.Gaussian()), "q": (list(X), bp.Categorical())}, "block 'p' is empty"),
         ({"p": (["a", "z"], bp.Gaussian())}, "missing column 'z'; the table has 'a', 'b'"),
         ({"p": (["a", "b"], bp.Gaussian())}, "column 'yes' belongs to no block"),
-        ({"p": (["a"], bp.Gaussian()), "q": (["b", "a"], bp.Gaussian())}, "column 'a' is in block 'p' and again "
-        "in"),
+        ({"p": (["a"], bp.Gaussian()), "q": (["b", "a"], bp.Gaussian()), "r": (list(X)[2:], bp.Categorical())},
+         "column 'a' is in block 'p' and again in"),
         ({"p": (["a", "a"], bp.Gaussian())}, "column 'a' is twice in block 'p'"),
         ({"class": (["a"], bp.Gaussian())}, "'class' cannot be the name of a block"),
         ({"class_weights": (["a"], bp.Gaussian())}, "cannot be the name of a block"),
@@ -130,6 +130,20 @@ def test_encoded_rows_are_indexed_like_an_array():
 def test_blocks_that_do_not_divide_the_columns_are_refused(blocks, message):
     with pytest.raises(ValueError, match=message):
         bp.MixedNB(blocks).fit(X, Y)
+
+
+def test_an_exposure_may_be_given_to_several_blocks():
+    hours, counts = _rng.uniform(1, 3, N), _rng.poisson(2, (N, 2))
+    rows = pd.DataFrame({"a": counts[:, 0], "b": counts[:, 1], "hours": hours})
+    blocks = {name: ([name, "hours"], bp.Poisson(bp.Gamma(2.0, 0.5), exposure="hours")) for name in "ab"}
+    apart, together = (
+        bp.MixedNB(blocks).fit(rows, Y),
+        bp.PoissonNB(bp.Gamma(2.0, 0.5), exposure="hours").fit(rows, Y),
+    )
+    np.testing.assert_allclose(apart.predict_proba(rows), together.predict_proba(rows), rtol=1e-12)
+    np.testing.assert_allclose(apart.log_evidence()["total"], together.log_evidence()["total"], rtol=1e-12)
+    with pytest.raises(ValueError, match="'hours' is in block 'a' and again in block 'c'; a column"):
+        bp.MixedNB(blocks | {"c": (["hours"], bp.Gaussian())}).fit(rows, Y)
 
 
 def test_names_that_could_belong_to_two_blocks_are_refused():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
@@ -43,28 +44,24 @@ def divided(blocks: Mapping[str, Any], table: Table) -> dict[str, tuple[Hashable
     Raises
     ------
     ValueError
-        If a column is in no block or in two, or a block has no column or a name that a model uses for itself.
+        If a column is in no block, or twice in one, or a block has no column, or a name that a model uses itself.
     """
     columns = {block: selected(chosen, table) for block, chosen in blocks.items()}
     if not columns:
         raise ValueError(
             "blocks is empty; give at least one block of columns, as in {'size': (['length'], Gaussian())}"
         )
-    owner: dict[Hashable, str] = {}
     for block, names in columns.items():
         if not isinstance(block, str) or not block or block in RESERVED:
             raise ValueError(f"{block!r} cannot be the name of a block; use text other than {', '.join(RESERVED)}")
         if not names:
             raise ValueError(f"block {block!r} is empty; name at least one column, or drop the block")
-        for name in names:
-            if name in owner:
-                where = "twice in" if owner[name] == block else f"in block {spelled(owner[name])} and again in"
-                raise ValueError(
-                    f"column {spelled(name)} is {where} block {spelled(block)}; a column belongs to one block"
-                )
-            owner[name] = block
+        for name, count in Counter(names).items():
+            if count > 1:
+                raise ValueError(f"column {spelled(name)} is twice in block {spelled(block)}; name it once")
         table.require(names)
-    unused = [name for name in table.names if name not in owner]
+    used = {name for names in columns.values() for name in names}
+    unused = [name for name in table.names if name not in used]
     if unused:
         raise ValueError(f"column {unused[0]!r} belongs to no block; add it to one, or drop it from the table")
     return columns

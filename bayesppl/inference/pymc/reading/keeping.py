@@ -35,7 +35,7 @@ def without_model(fitted: ReadModel, *, is_built: bool) -> Fitted | KeptDraws:
     posterior, columns = fitted.posterior, fitted.columns
     assert isinstance(columns, UserColumns)
     if not isinstance(posterior, PartlyExact) and not columns.layout.copies:
-        names = columns.order if set(columns.order) == set(columns.names) else columns.names
+        names = tuple(name for name in columns.order if name in columns.names) or columns.names
         learned = replace(fitted.learned, columns=Columns(names, columns.are_named, columns.reader))
         return Fitted(learned, posterior, fitted.rule, fitted.rows, calibration=fitted.calibration)
     sampled = posterior.sampled if isinstance(posterior, PartlyExact) else {}

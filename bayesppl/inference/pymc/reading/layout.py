@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.data.names import indexed, only_count, positions_of
+from bayesppl.data.names import indexed, listed, only_count, positions_of
 from bayesppl.data.read_table import Columns, as_table
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
@@ -115,37 +115,27 @@ class Layout:
         Raises
         ------
         ValueError
-            If the table does not hold a column, or holds the columns of the model without names in another order.
+            If the table does not hold a column, several of its columns may be it, or columns without names stand
+            in another order.
         """
         cells = {name: values for name in table.names if (values := _numbers(table, name)) is not None}
-        found: list[Hashable] = []
-        for (variable, own), part in zip(self.columns.items(), parts, strict=True):
-            dtype = self.dtypes[variable] if self.dtypes[variable].kind == "f" else np.float64
-            for column, values in zip(own, part.T, strict=True):
-                # of equal columns, that of the same name or place
-                likely = (column, *table.names[len(found) : len(found) + 1], *table.names)
-                same = (
-                    name
-                    for name in likely
-                    if name in cells
-                    and name not in found
-                    and np.array_equal(cells[name].astype(dtype), values, equal_nan=True)
-                )
-                name = next(same, None)
-                if name is None:
-                    raise ValueError(
-                        f"the model observes {column!r}, which is no column of X: it holds {values[0]:g} in row "
-                        "0. New rows come as those of X do, so observe columns of X as they are: transform them "
-                        "before fit (in a pipeline) or within the model (pm.math.log), or pass a mapping of the "
-                        "model's variables to their rows as X"
-                    )
-                found.append(name)
+        alike = [
+            [name for name, own in cells.items() if np.array_equal(own.astype(dtype), values, equal_nan=True)]
+            for dtype, part in zip(map(_comparable, self.dtypes.values()), parts, strict=True)
+            for values in part.T
+        ]
+        for names in (self.names, table.names):  # of equal columns, those of the same name or place
+            if len(names) == len(alike) and all(name in those for name, those in zip(names, alike, strict=True)):
+                found = tuple(names)
+                break
+        else:
+            found = _one_each(self.names, alike)
         if table.is_named:
             return self.renamed(found)
-        if tuple(found) != table.names:
+        if found != table.names:
             raise ValueError(
                 "the model observes columns of X in another order, or not all of them, and X has no names to find "
-                "them by: pass a data frame"
+                "them by: pass a data frame whose columns have names"
             )
         return self
 
@@ -208,6 +198,35 @@ class Layout:
 def copies_of(columns: Iterable[Hashable]) -> dict[Hashable, Hashable]:
     """Name copies of columns that are given to others."""
     return {f"{column} (given)": column for column in columns}
+
+
+def _one_each(columns: Sequence[Hashable], alike: Sequence[Sequence[Hashable]]) -> tuple[Hashable, ...]:
+    """Choose the column of a table that each column of a model is, from those that hold the same cells."""
+    found: list[Hashable] = []
+    for column, names in zip(columns, alike, strict=True):
+        if not names:
+            raise ValueError(
+                f"the model holds a column {column!r} that X does not hold. New rows come as those of X do, so "
+                "give the model columns of X as they are: transform them before fit (in a pipeline) or within the "
+                "model (pm.math.log), or pass a mapping of the model's variables to their rows as X"
+            )
+        left = [name for name in names if name not in found]
+        if not left:
+            raise ValueError(
+                f"column {names[0]!r} of X is in the model twice, the second time as {column!r}: put it into one "
+                "pm.Data, and use that twice"
+            )
+        if len(left) > 1 and column not in left:
+            raise ValueError(
+                f"columns {listed(left)} of X are alike in these rows, and each may be the column {column!r} of "
+                "the model: name its columns as X does, by coords or by a variable for each"
+            )
+        found.append(column if column in left else left[0])
+    return tuple(found)
+
+
+def _comparable(dtype: Any) -> Any:
+    return dtype if dtype.kind == "f" else np.float64
 
 
 def _numbers(table: Table, name: Hashable) -> Array | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from bayesppl.inference.pymc.reading.masked import complete, partly_known
 from bayesppl.inference.pymc.reading.part_draws import Run, sample_collapsed, sample_part
 from bayesppl.inference.pymc.reading.partly_exact import PartlyExact
 from bayesppl.inference.pymc.reading.parts import DrawnPart, SolvedPart
+from bayesppl.inference.pymc.reading.proposals import PER_ROW
 from bayesppl.inference.pymc.reading.recognition import read
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
@@ -135,7 +136,12 @@ def _family(reading: Reading, block: Block, layout: Layout) -> Any:
     solved = block.solved
     if solved is not None and solved.proposal is not None:
         columns = [column for x in block.observed for column in layout.columns[x.name]]
-        return solved.proposal.family(solved.belief, columns)
+        made: Any = solved.proposal.family(solved.belief, columns)
+        given = {name for x in block.observed for name in x.given}
+        settings = {setting: getattr(made, setting, None) for setting in PER_ROW.values()}
+        return replace(
+            made, **{setting: layout.columns[name][0] for setting, name in settings.items() if name in given}
+        )
     dims, coords = parameter_dims(reading, block)
     return ByRows(block.observed, layout, dims, coords, reading.label.order)
 
