@@ -94,7 +94,7 @@ class ADVI(DrawingByStatistics):
             whole(f"ADVI: {name}", getattr(self, name), 1)
         method = "fullrank_advi" if self.full_rank else "advi"
         density = log_density(pymc_model)
-        centre, root = self._coordinates(density)
+        centre, root, problems = self._coordinates(density)
         with interrupts_raised(), _as_usual():  # at once, and not after the draws are compiled
             fitted = pm.fit(
                 self.iterations,
@@ -121,17 +121,19 @@ class ADVI(DrawingByStatistics):
             "elbo": float(volume - np.mean(fitted.hist[-max(1, self.iterations // 20) :])),
         }
         found = {name: values[None] for name, values in samples.items()}
-        return Draws(found, 1, self.draws, record, {}, _rising(-fitted.hist))
+        return Draws(found, 1, self.draws, record, {}, [*problems, *_rising(-fitted.hist)])
 
-    def _coordinates(self, density: Density) -> tuple[Array, Array]:
-        """Return the centre of the Laplace approximation and a root of its covariance; units without one."""
+    def _coordinates(self, density: Density) -> tuple[Array, Array, list[str]]:
+        """Return the centre of the Laplace approximation and a root of its covariance; units, and why, without."""
         try:
             centre, root = mode_and_root(density, density.centre)
         except UndefinedEstimateError:
-            return density.centre, np.eye(len(density.centre))
-        if self.full_rank:
-            return centre, np.linalg.inv(root).T
-        return centre, np.diag(1 / np.linalg.norm(root, axis=1))
+            problem = (
+                "the posterior density has no mode in unconstrained coordinates, where the search would begin: "
+                "units play a part, and a normal may be far from it. Compare with inference='nuts'."
+            )
+            return density.centre, np.eye(len(density.centre)), [problem]
+        return centre, np.linalg.inv(root).T if self.full_rank else np.diag(1 / np.linalg.norm(root, axis=1)), []
 
 
 def _rising(bounds: Array) -> list[str]:

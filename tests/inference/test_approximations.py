@@ -8,6 +8,7 @@ from scipy.special import gammaln
 from sklearn.datasets import load_iris, load_wine
 
 import bayesppl as bp
+from bayesppl.inference import approximate
 from bayesppl.inference.approximate import _rising
 from bayesppl.inference.laplace import mode_and_root
 
@@ -187,6 +188,18 @@ def test_the_search_for_the_closest_normal_begins_near_it_in_any_units():
     away = np.abs(clf.posterior_.samples["mean"].mean((0, 1)) - reference.mean((0, 1)))
     assert (away < 0.25 * reference.std((0, 1))).all()
     np.testing.assert_allclose(clf.posterior_.samples["mean"], 1e3 * same.posterior_.samples["mean"], rtol=1e-5)
+
+
+def test_a_search_that_cannot_begin_at_a_mode_is_reported(monkeypatch):
+    def without_mode(density, start):
+        raise bp.UndefinedEstimateError("no mode")
+
+    monkeypatch.setattr(approximate, "mode_and_root", without_mode)
+    clf = bp.BernoulliNB(inference=bp.ADVI(iterations=20, random_state=1))
+    with pytest.warns(
+        bp.ConvergenceWarning, match="no mode in unconstrained coordinates.*Compare with inference='nuts'"
+    ):
+        clf.fit(BITS, LABELS)
 
 
 def test_a_bound_that_still_rises_is_reported():
