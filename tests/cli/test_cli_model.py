@@ -303,6 +303,16 @@ def test_rows_are_verified_in_a_text_file_as_in_any_other(run: Any, tmp_path: Pa
     assert run("verify", tmp_path / "m.npz", tmp_path / "left.csv", "--target", "label")[0] == 1
 
 
+def test_an_inference_that_a_model_has_not_is_refused_in_a_line(
+    run: Any, iris: pd.DataFrame, tmp_path: Path
+) -> None:
+    iris.drop(columns="plant").to_csv(tmp_path / "iris.csv", index=False)
+    options = ("--target", "species", "--model", "lda", "--inference", "smc", "--save", tmp_path / "m.npz")
+    status, _, err = run("fit", tmp_path / "iris.csv", *options)
+    assert status == 2
+    assert "error: particles begin as draws of the prior, and PyMC has none" in " ".join(err.split())
+
+
 def test_a_fit_by_draws_is_repeated_by_its_seed(run: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({"u": rng.normal(size=60), "v": rng.normal(size=60)}).assign(kind=list("ab") * 30)

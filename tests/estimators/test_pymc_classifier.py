@@ -748,6 +748,18 @@ def test_draws_are_taken_by_the_coords_of_the_model():
         bp.from_pymc(model(rows, ("yes", "no", "never")), "y", draws=tree)
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [lambda d: d.isel(chain=0), lambda d: d.stack(sample=("chain", "draw")), lambda d: d.isel(draw=slice(0, 1))],
+    ids=["one chain", "stacked", "one draw"],
+)
+def test_draws_without_chains_or_too_few_are_refused(changed):
+    posterior = xr.Dataset({"width": (("chain", "draw", "k"), np.ones((2, 50, 2)))})
+    tree = xr.DataTree.from_dict({"posterior": changed(posterior)})
+    with pytest.raises(ValueError, match=r"must have chains of two draws or more.*keep the dims chain and draw"):
+        bp.from_pymc(_uniform([[0.2], [0.9], [0.5]], [0, 1, 1]), draws=tree)
+
+
 def test_draws_that_are_not_finite_are_refused():
     width = np.full((2, 50, 2), np.nan)
     with pytest.raises(bp.errors.IncompleteDrawsError, match="the draws of 'width' are not all finite"):

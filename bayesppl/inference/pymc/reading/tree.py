@@ -63,9 +63,15 @@ def in_order_of(model: pm.Model, tree: Any) -> Any:
     Raises
     ------
     ValueError
-        If they have other coords, or were drawn given other values.
+        If they have other coords, no chains or too few draws, or were drawn given other values.
     """
     drawn = tree["posterior"].to_dataset()
+    sizes = {dim: drawn.sizes.get(dim, 0) for dim in ("chain", "draw")}
+    if not sizes["chain"] or sizes["draw"] < 2:
+        raise ValueError(
+            f"draws must have chains of two draws or more, as pm.sample returns them, found the sizes {sizes}: "
+            "keep the dims chain and draw, as by isel(chain=[1])"
+        )
     of_model = {v.name: tuple(model.named_vars_to_dims.get(v.name) or ()) for v in model.free_RVs}
     for dim in {dim for dims in of_model.values() for dim in dims} & drawn.indexes.keys():
         own, labels = drawn.indexes[dim].tolist(), list(model.coords[dim] or drawn.indexes[dim])
