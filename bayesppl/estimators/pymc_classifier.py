@@ -153,7 +153,7 @@ class PyMCClassifier(BayesClassifier):
         from bayesppl.inference.pymc.reading.keeping import without_model
 
         fitted: Any = self.fitted_
-        found = without_model(fitted, is_built=self.build is not None)
+        found = without_model(fitted)
         if isinstance(found, Fitted):
             model = found.model
             parameters = {"family": model.family, "class_weights": model.class_weights, "rule": self.rule}
@@ -235,7 +235,8 @@ def from_pymc(
         Settings of the sampler for parts without a closed form; or what completes labels and cells that are
         masked, in models all of whose parts have one: Gibbs sampling by default.
     draws : DataTree, optional
-        What ``pm.sample`` returned for this model; parts without a closed form take these draws.
+        What ``pm.sample`` returned for this model; parts without a closed form take these draws. ``diagnostics()``
+        reports what is wrong with them, without a warning: ``pm.sample`` has warned of it.
     rule : {"predictive", "mle", "map", "mean"}
     calibration : {"temperature", "weights"}, optional
         As of :class:`~bayesppl.GenerativeClassifier`, learned from leave-one-out; weights, from exact parts only.

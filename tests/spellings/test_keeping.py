@@ -154,6 +154,8 @@ def test_classes_and_columns_of_an_estimator_come_back(tmp_path, monkeypatch):
     clf = bp.PyMCClassifier(build).fit(rows, named)
     clf.save(tmp_path / "model.npz")
     loaded = bp.load(tmp_path / "model.npz", model=build(rows, CODES))
+    loaded.save(tmp_path / "again.npz")
+    loaded = bp.load(tmp_path / "again.npz", model=build(rows, CODES))
     assert loaded.classes_.tolist() == ["no", "yes"]
     assert set(loaded.feature_names_in_) == {"a", "b"}
     for same in (rows, rows[["b", "a"]], rows.to_numpy()):

@@ -24,14 +24,8 @@ from bayesppl.model.fitted import Fitted
 from bayesppl.model.sampled import KeptDraws
 
 
-def without_model(fitted: ReadModel, *, is_built: bool) -> Fitted | KeptDraws:
-    """Return an exact fit as any other; of others, the draws and what the model is recognised by.
-
-    Parameters
-    ----------
-    is_built : bool
-        Whether classes and names of columns are those of the rows that the model was built of.
-    """
+def without_model(fitted: ReadModel) -> Fitted | KeptDraws:
+    """Return an exact fit as any other; of others, the draws and what the model is recognised by."""
     posterior, columns = fitted.posterior, fitted.columns
     assert isinstance(columns, UserColumns)
     if not isinstance(posterior, PartlyExact) and not columns.layout.copies:
@@ -44,8 +38,8 @@ def without_model(fitted: ReadModel, *, is_built: bool) -> Fitted | KeptDraws:
     return KeptDraws(
         fitted.reading.label.name,
         fitted.rule,
-        tuple(fitted.classes.tolist()) if is_built else None,
-        tuple(columns.names) if is_built and columns.are_named else None,
+        tuple(fitted.classes.tolist()) if fitted.is_built else None,
+        tuple(columns.names) if fitted.is_built and columns.are_named else None,
         {name: part.points for name, part in sampled.items() if part.points is not None},
         {name: part.report.sample_stats for name, part in sampled.items() if part.points is not None},
         {name: values for theta in in_model for name, values in theta.items()},

@@ -156,10 +156,13 @@ class ReadModel(Fitted):
         The model, taken apart; where labels or cells are missing, there is something in their place.
     declared : pm.Model
         As its user wrote it.
+    is_built : bool
+        Whether classes and names of columns are those of the rows that it was built of.
     """
 
     reading: Reading = field(kw_only=True)
     declared: Any = field(kw_only=True)
+    is_built: bool = field(kw_only=True)
 
     def __reduce__(self) -> tuple[Callable[[bytes], ReadModel], tuple[bytes]]:
         """Pickle by cloudpickle, which PyMC's models need."""
@@ -225,8 +228,9 @@ def fit_model(
     listed = [tuple(map(str, labels)) for labels in reading.model.coords.values() if labels is not None]
     known = tuple(names for names in listed if len(names) == len(set(names)) == len(own))
     columns = UserColumns(own, layout.is_named, "the model", layout, known, tuple(order))
-    partly, classes = rows.partly, np.asarray(reading.label.classes)
-    completed = None if partly is None else partly.certain(len(classes))
+    partly, found = rows.partly, np.asarray(reading.label.classes)
+    completed = None if partly is None else partly.certain(len(found))
     statistics = posterior.statistics if partly is None else posterior.model.summarise(rows)
-    learned = Learned(columns, classes, posterior.model, statistics, completed=completed)
-    return ReadModel(learned, posterior, rule, rows, reading=reading, declared=model)
+    learned = Learned(columns, found, posterior.model, statistics, completed=completed)
+    is_built = classes is not None
+    return ReadModel(learned, posterior, rule, rows, reading=reading, declared=model, is_built=is_built)
