@@ -221,7 +221,7 @@ def require_numbers(rows: FileRows, instead: str = "--model mixed-nb takes text 
         as_table(rows.X).numeric()
     except ValueError as error:
         # the cell that is no number, rather than the first that is text
-        remark = next(frame_columns.remarks(rows.X), None)
+        remark = next(frame_columns.remarks(rows.X.select_dtypes(exclude="number")), None)
         raise ValueError(f"{remark or error}. Here: --drop COLUMN leaves a column out; {instead}.") from None
 
 

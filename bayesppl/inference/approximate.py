@@ -10,6 +10,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -41,26 +42,24 @@ _STEP = 1e-3
 _THRESHOLD = 0.9
 
 
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Keep PyMC from logging its progress, also when it is interrupted."""
-    logger = logging.getLogger("pymc")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
+# Of the level of PyMC's logger, which fits in other threads would restore in another order
+_QUIET = RLock()
 
 
 @contextmanager
 def _as_usual() -> Iterator[None]:
-    """Run PyMC quietly, and to the same digits every time."""
+    """Run PyMC to the same digits every time, and without logging its progress, also when it is interrupted."""
     import pytensor
 
+    logger = logging.getLogger("pymc")
     # fast maths makes the first run (cold cache) differ in the last bits from later ones
-    with quiet(), pytensor.config.change_flags(numba__fastmath=False):
-        yield
+    with _QUIET, pytensor.config.change_flags(numba__fastmath=False):
+        level = logger.level
+        logger.setLevel(logging.ERROR)
+        try:
+            yield
+        finally:
+            logger.setLevel(level)
 
 
 @dataclass(frozen=True)

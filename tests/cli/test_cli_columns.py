@@ -300,6 +300,15 @@ def test_numbers_in_one_file_and_text_in_another_are_levels(run, penguins, tmp_p
     assert bp.load(tmp_path / "m.npz").levels_of_columns()["code"] == ("0", "1", "n")
 
 
+def test_a_refusal_of_text_is_about_the_text(run, tmp_path):
+    table = pd.DataFrame({"customer": np.arange(40) + 1000, "town": list("abcd") * 10, "y": list("uv") * 20})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    options = ("--target", "y", "--model", "gaussian-nb", "--save", tmp_path / "m.npz")
+    status, _, err = run("fit", tmp_path / "t.csv", *options)
+    assert status == 2
+    assert "error: column 'town' holds the text 'a'" in " ".join(err.split())
+
+
 def test_identifiers_of_their_own_type_are_text(run, tmp_path):
     path, model = tmp_path / "t.parquet", tmp_path / "m.npz"
     cell = "('00000000-0000-0000-0000-00000000000' || i % {})::uuid"

@@ -1,6 +1,7 @@
 """Approximations say that they are such, and are as far from the closed form as theory says."""
 
 import logging
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -200,6 +201,15 @@ def test_a_search_that_cannot_begin_at_a_mode_is_reported(monkeypatch):
         bp.ConvergenceWarning, match="no mode in unconstrained coordinates.*Compare with inference='nuts'"
     ):
         clf.fit(BITS, LABELS)
+
+
+def test_fits_in_threads_leave_the_logger_of_pymc_as_it_was():
+    level = logging.getLogger("pymc").level
+    inference = bp.ADVI(iterations=20, draws=20, random_state=1)
+    with ThreadPoolExecutor(2) as pool:
+        fits = [pool.submit(bp.BernoulliNB(inference=inference).fit, BITS, LABELS) for _ in range(2)]
+    assert all(future.exception() is None for future in fits)
+    assert logging.getLogger("pymc").level == level
 
 
 def test_a_bound_that_still_rises_is_reported():
