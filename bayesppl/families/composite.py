@@ -105,11 +105,13 @@ class BlockColumns(BoundColumns):
         return BlockRows({name: self.blocks[name].encode(part) for name, part in parts.items()})
 
     def decode(self, X: BlockRows) -> dict[Hashable, Array]:
-        return {
-            column: values
-            for name, block in self.blocks.items()
-            for column, values in block.decode(X.parts[name]).items()
-        }
+        found: dict[Hashable, Array] = {}
+        for name, block in self.blocks.items():
+            for column, values in block.decode(X.parts[name]).items():
+                if column in found and not np.array_equal(found[column], values, equal_nan=True):
+                    raise ValueError(f"column {column!r} is given to several blocks: pass the same values to all")
+                found[column] = values
+        return found
 
     def label_rows(self, X: BlockRows, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from bayesppl.data.columns import missing
 from bayesppl.data.levels import factorize
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import MatrixTable, Table
+from bayesppl.errors import ImpossibleCellWarning
 from bayesppl.families import Family
 from bayesppl.families.bound import GIVEN_TOTAL
 from bayesppl.kernels.arrays import Array, join_chains, logarithm
@@ -203,10 +205,18 @@ def grid_along(clf: BayesClassifier, cells: Array, column: int, margin: float, r
     first = seen[:1].copy()
     first[:, column] = low - beyond
     try:
-        bound.encode(MatrixTable(names, first))
+        is_outside = bool(np.isnan(_cells_read(clf, MatrixTable(names, first), names[column])).any())
     except ValueError:
-        return np.linspace(low, high + beyond, resolution)
-    return np.linspace(low - beyond, high + beyond, resolution)
+        is_outside = True
+    return np.linspace(low if is_outside else low - beyond, high + beyond, resolution)
+
+
+def _cells_read(clf: BayesClassifier, table: Table, name: Hashable) -> Array:
+    """Return the cells of a column as its family reads them, NaN where it skips one."""
+    bound = clf.fitted_.model.family.bound
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ImpossibleCellWarning)  # of which the rows were warned already
+        return np.asarray(bound.decode(bound.encode(table))[name], dtype=float)
 
 
 def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None = None) -> Figure:
@@ -266,7 +276,7 @@ def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None 
 def _draw_density(
     clf: BayesClassifier, table: Table, name: Hashable, codes: Array, rule: RuleName | None, ax: Axes
 ) -> None:
-    values = np.asarray(table.select([name]).numeric(), dtype=float)[:, 0]
+    values = _cells_read(clf, table, name)
     has_atom = clf.fitted_.model.family.bound.measures[name] != "density"
     shown = values[~np.isnan(values) & ~(has_atom & (values == 0))]
     low, high = (shown.min(), shown.max()) if len(shown) else (0.0, 1.0)
@@ -297,12 +307,15 @@ def _draw_levels(
     clf: BayesClassifier, table: Table, name: Hashable, codes: Array, rule: RuleName | None, ax: Axes
 ) -> None:
     cells, bound = table.column(name), clf.fitted_.model.family.bound
-    is_number = cells.dtype.kind in "fiu" and name not in bound.levels_of_columns  # and may be cut into bins
-    levels, places = factorize(bound.decode(bound.encode(table))[name] if is_number else cells, name)
+    known = bound.levels_of_columns.get(name)
+    is_number = cells.dtype.kind in "fiu" and known is None  # and may be cut into bins
+    levels, places = factorize(_cells_read(clf, table, name) if is_number else cells, name)
     places[missing(cells)] = -1
     counts = np.bincount(places[places >= 0], minlength=len(levels))
     most = np.sort(np.argsort(-counts, kind="stable")[:_MOST_LEVELS])
     mass = _density(clf, table, name, np.asarray([levels[j] for j in most], dtype=object), rule)
+    is_new = np.array([known is not None and levels[j] not in known for j in most])
+    mass[is_new & (mass == 1).all(1)] = np.nan  # a cell that is skipped
     at, width = np.arange(len(most)), 0.8 / len(clf.classes_)
     for k, label in enumerate(clf.classes_.tolist()):
         own = places[(codes == k) & (places >= 0)]

@@ -142,6 +142,10 @@ def test_an_exposure_may_be_given_to_several_blocks():
     )
     np.testing.assert_allclose(apart.predict_proba(rows), together.predict_proba(rows), rtol=1e-12)
     np.testing.assert_allclose(apart.log_evidence()["total"], together.log_evidence()["total"], rtol=1e-12)
+    same = dict.fromkeys(("a_exposure", "b_exposure"), 2.0)
+    assert (apart.sample(5, random_state=0, covariates=same)[0]["hours"] == 2).all()
+    with pytest.raises(ValueError, match="'hours' is given to several blocks: pass the same values"):
+        apart.sample(5, random_state=0, covariates=same | {"b_exposure": 3.0})
     with pytest.raises(ValueError, match="'hours' is in block 'a' and again in block 'c'; a column"):
         bp.MixedNB(blocks | {"c": (["hours"], bp.Gaussian())}).fit(rows, Y)
 

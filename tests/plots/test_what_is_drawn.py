@@ -232,3 +232,26 @@ def test_very_many_counts_are_drawn_in_bins():
         assert len(line.get_xdata()) <= 300
         heights, edges, _ = stairs.get_data()
         assert (heights * np.diff(edges)).sum() == pytest.approx(1)
+
+
+def test_cells_that_a_family_skips_have_no_density():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b"], 40)
+    X = pd.DataFrame({"dose": np.exp(rng.normal(size=80) + (y == "b"))})
+    clf = bp.MixedNB(columns="evidence").fit(X, y)
+    line = plots.plot_class_densities(clf, X, y, draws=20).lines[0]
+    assert line.get_xdata().min() >= 0
+    assert 0.8 < np.trapezoid(line.get_ydata(), line.get_xdata()) < 1.01
+    with pytest.warns(bp.errors.ImpossibleCellWarning):
+        (ax,) = plots.plot_columns(clf, pd.concat([X, X[:1] - 50]), np.append(y, "a")).axes
+    assert min(line.get_xdata().min() for line in ax.lines) > 0
+
+    towns = pd.DataFrame({"town": list("uv") * 40})
+    clf = bp.CategoricalNB().fit(towns, y)
+    with pytest.warns(bp.errors.UnseenLevelWarning):
+        (ax,) = plots.plot_columns(
+            clf, pd.concat([towns, pd.DataFrame({"town": ["new"]})]), np.append(y, "a")
+        ).axes
+    shown = dict(zip((text.get_text() for text in ax.get_xticklabels()), ax.lines[0].get_ydata(), strict=True))
+    assert np.isnan(shown.pop("new"))
+    assert 0 < sum(shown.values()) <= 1
