@@ -205,6 +205,8 @@ class SMC(DrawingByStatistics):
             "log_marginal_likelihood": evidence,
         }
         problems = []
+        if self.chains == 1:
+            problems.append("a single chain of particles is compared with none: use chains=2 or more.")
         if np.ptp(evidence) > _APART:
             problems.append(
                 f"the log evidences of the chains differ by {np.ptp(evidence):.2g}: particles did not reach all "

@@ -70,6 +70,17 @@ def test_columns_are_found_in_the_table_by_their_cells(written, ours, tmp_path):
         bp.PyMCClassifier(reversed_columns).fit(X.to_numpy(), Y)
 
 
+def test_arrays_have_the_order_of_the_observed_variables():
+    with pm.Model() as model:
+        label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=[0, 0, 1, 1, 1])
+        rates = {name: pm.Gamma(f"rate_{name}", 2.0, 0.5, shape=2) for name in ("b", "a")}
+        for name in ("a", "b"):
+            pm.Poisson(name, rates[name][label], observed=X[name].to_numpy())
+    clf = bp.from_pymc(model)
+    assert clf.feature_names_in_.tolist() == ["a", "b"]
+    np.testing.assert_allclose(clf.predict_proba(X.to_numpy()), clf.predict_proba(X[["b", "a"]]), rtol=1e-12)
+
+
 def test_a_model_may_leave_out_columns_of_its_table():
     clf = bp.PyMCClassifier(of_columns("b")).fit(X, Y)
     expected = bp.PoissonNB(bp.Gamma(2.0, 0.5)).fit(X[["b"]], Y).predict_proba(X[["b"]])

@@ -203,6 +203,11 @@ def test_a_search_that_cannot_begin_at_a_mode_is_reported(monkeypatch):
         clf.fit(BITS, LABELS)
 
 
+def test_a_single_chain_of_particles_is_warned_of():
+    with pytest.warns(bp.ConvergenceWarning, match="single chain of particles.*use chains=2"):
+        bp.BernoulliNB(inference=bp.SMC(draws=20, chains=1, random_state=1)).fit(BITS, LABELS)
+
+
 def test_fits_in_threads_leave_the_logger_of_pymc_as_it_was():
     level = logging.getLogger("pymc").level
     inference = bp.ADVI(iterations=20, draws=20, random_state=1)

@@ -273,7 +273,8 @@ class UserColumns(Columns):
 
 def layout_of(model: Any, observed: Sequence[Observed], classes: Sequence[Hashable]) -> tuple[Layout, list[Array]]:
     """Lay out the observed variables that depend on the label, and what is given with them, with their rows."""
-    rows = {x.name: x.observed for x in observed}
+    order = {variable.name: place for place, variable in enumerate(model.observed_RVs)}
+    rows = {x.name: x.observed for x in sorted(observed, key=lambda x: order.get(x.name, len(order)))}
     rows |= {name: values for x in observed for name, values in x.held.items() if name not in rows}
     parameters = {x.name: [variable.name for variable in x.parameters] for x in observed}
     own = {
