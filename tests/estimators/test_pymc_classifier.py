@@ -70,6 +70,15 @@ def test_columns_are_found_in_the_table_by_their_cells(written, ours, tmp_path):
         bp.PyMCClassifier(reversed_columns).fit(X.to_numpy(), Y)
 
 
+def test_numbers_of_trials_may_be_those_of_columns():
+    with pm.Model() as model:
+        label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=[0, 0, 1, 1, 1])
+        probability = pm.Beta("p", 1.0, 1.0, shape=(2, 2))
+        pm.Binomial("x", np.array([7, 9]), probability[label], observed=X.to_numpy())
+    expected = bp.BinomialNB([7, 9], bp.Beta(1.0, 1.0), class_weights=bp.Dirichlet(1.0)).fit(X, [0, 0, 1, 1, 1])
+    np.testing.assert_allclose(bp.from_pymc(model).predict_proba(X), expected.predict_proba(X), rtol=1e-12)
+
+
 def test_arrays_have_the_order_of_the_observed_variables():
     with pm.Model() as model:
         label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=[0, 0, 1, 1, 1])

@@ -137,7 +137,7 @@ def _family(reading: Reading, block: Block, layout: Layout) -> Any:
     if solved is not None and solved.proposal is not None:
         columns = [column for x in block.observed for column in layout.columns[x.name]]
         made: Any = solved.proposal.family(solved.belief, columns)
-        given = {name for x in block.observed for name in x.given}
+        given = [name for x in block.observed for name in x.given]
         settings = {setting: getattr(made, setting, None) for setting in PER_ROW.values()}
         return replace(
             made, **{setting: layout.columns[name][0] for setting, name in settings.items() if name in given}
