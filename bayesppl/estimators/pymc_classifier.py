@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
@@ -115,14 +116,14 @@ class PyMCClassifier(BayesClassifier):
                 "there is no function to build the model with; pass build=, or use bayesppl.from_pymc(model)"
             )
         classes, codes = encode_labels(y, self.classes)
+        from bayesppl.inference.pymc.reading.columns_of_tables import named_after
+
         model = self.build(X.native() if isinstance(X, Table) else X, codes.astype(np.int64))
         if isinstance(X, Mapping):
             return self._learn(model, classes=classes)
         table = as_table(X)
         order = table.names if table.is_named else ()
-        return self._learn(
-            model, classes=classes, order=order, find=lambda layout, parts: layout.found_in(table, parts)
-        )
+        return self._learn(model, classes=classes, order=order, find=partial(named_after, table))
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle ``build`` by cloudpickle, as the model it returns: ``pickle`` takes functions of modules only."""

@@ -120,15 +120,19 @@ def test_intervals_use_the_draws_of_a_sampled_member(monkeypatch: pytest.MonkeyP
     assert np.isin(some.round(9), expected.round(9)).all()
 
 
+def score_by_folds(candidate: Any, rows: Any) -> float:
+    """The average log probability of the labels, by scikit-learn's cross-validation."""
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    proba = cross_val_predict(candidate, rows, Y, cv=folds, method="predict_proba")
+    return float(np.log(proba[np.arange(len(Y)), CODES]).mean())
+
+
 @pytest.mark.parametrize("transformer", [SelectKBest(k=2), LinearDiscriminantAnalysis()], ids=str)
 def test_a_transformer_that_wants_labels_makes_the_pipeline_a_guest(transformer) -> None:
     pipeline = make_pipeline(transformer, bp.GaussianNB())
     found = bp.AutoClassifier({"chosen": pipeline, "naive": bp.GaussianNB()}).fit(X, Y).candidate_scores()
     assert found["left_out"].values.tolist() == ["by folds", "exactly"]
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    proba = cross_val_predict(pipeline, X, Y, cv=folds, method="predict_proba")
-    expected = np.log(proba[np.arange(len(Y)), CODES]).mean()
-    assert float(found["log_score"].sel(model="chosen")) == pytest.approx(expected, rel=1e-12)
+    assert float(found["log_score"].sel(model="chosen")) == pytest.approx(score_by_folds(pipeline, X), rel=1e-12)
 
 
 def test_columns_of_a_data_frame_are_transformed_by_their_names() -> None:
@@ -274,9 +278,7 @@ def test_what_completes_rows_is_left_out_by_folds(last: Any, hidden: int, before
     candidate = make_pipeline(*before, last) if before else last
     found = bp.AutoClassifier({"completed": candidate, "naive": bp.GaussianNB()}).fit(rows, Y).candidate_scores()
     assert found["left_out"].values.tolist() == ["by folds", "exactly"]
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    proba = cross_val_predict(candidate, rows, Y, cv=folds, method="predict_proba")
-    expected = np.log(proba[np.arange(len(Y)), CODES]).mean()
+    expected = score_by_folds(candidate, rows)
     assert float(found["log_score"].sel(model="completed")) == pytest.approx(expected, rel=1e-9)
 
 

@@ -1,6 +1,7 @@
 """A model written in PyMC as an estimator: columns, classes, refusals."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -22,10 +23,10 @@ X = pd.DataFrame({"a": [0, 1, 7, 5, 6], "b": [4, 6, 1, 2, 0]})
 Y = ["no", "no", "yes", "yes", "yes"]
 
 
-def build(X, y):
+def build(X, y, n_classes=2):
     with pm.Model() as model:
-        label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=y)
-        rate = pm.Gamma("rate", 2.0, 0.5, shape=(2, 2))
+        label = pm.Categorical("y", pm.Dirichlet("w", np.ones(n_classes)), observed=y)
+        rate = pm.Gamma("rate", 2.0, 0.5, shape=(n_classes, 2))
         pm.Poisson("x", rate[label], observed=np.asarray(X))
     return model
 
@@ -123,31 +124,24 @@ def test_columns_that_are_alike_are_found_by_their_names():
 
 
 def test_a_column_that_the_model_holds_twice_is_refused():
-    def twice(X, y):
-        with pm.Model() as model:
-            label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=y)
-            for name in "ab":
-                hours = pm.Data(f"hours_{name}", X["hours"].to_numpy())
-                rate = pm.Gamma(f"rate_{name}", 2.0, 0.5, shape=2)
-                pm.Poisson(name, rate[label] * hours, observed=X[name].to_numpy())
-        return model
+    def written(names_of_data):
+        def build(X, y):
+            with pm.Model() as model:
+                label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=y)
+                data = {name: pm.Data(name, X["hours"].to_numpy()) for name in dict.fromkeys(names_of_data)}
+                for name, hours in zip("ab", names_of_data, strict=True):
+                    rate = pm.Gamma(f"rate_{name}", 2.0, 0.5, shape=2)
+                    pm.Poisson(name, rate[label] * data[hours], observed=X[name].to_numpy())
+            return model
 
-    hours = X.assign(hours=[1.0, 2.5, 3.0, 2.0, 1.5])
+        return bp.PyMCClassifier(build)
+
+    rows = X.assign(hours=[1.0, 2.5, 3.0, 2.0, 1.5])
     with pytest.raises(ValueError, match="'hours' of X is in the model twice, the second time as 'hours_b'"):
-        bp.PyMCClassifier(twice).fit(hours, Y)
-
-    def once(X, y):
-        with pm.Model() as model:
-            label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=y)
-            hours = pm.Data("all_hours", X["hours"].to_numpy())
-            for name in "ab":
-                rate = pm.Gamma(f"rate_{name}", 2.0, 0.5, shape=2)
-                pm.Poisson(name, rate[label] * hours, observed=X[name].to_numpy())
-        return model
-
-    clf = bp.PyMCClassifier(once).fit(hours, Y)
-    expected = bp.PoissonNB(bp.Gamma(2.0, 0.5), exposure="hours").fit(hours, Y)
-    np.testing.assert_allclose(clf.predict_proba(hours), expected.predict_proba(hours), rtol=1e-12)
+        written(["hours_a", "hours_b"]).fit(rows, Y)
+    clf = written(["all_hours", "all_hours"]).fit(rows, Y)
+    expected = bp.PoissonNB(bp.Gamma(2.0, 0.5), exposure="hours").fit(rows, Y)
+    np.testing.assert_allclose(clf.predict_proba(rows), expected.predict_proba(rows), rtol=1e-12)
 
 
 def test_missing_cells_are_found_in_the_table():
@@ -437,14 +431,7 @@ def test_own_models_are_candidates_left_out_by_folds():
 
 @pytest.mark.parametrize("classes", [["maybe", "no", "yes"], ["no", "yes", "you bet"]])
 def test_own_models_with_a_class_that_no_row_has_are_candidates_where_it_is_declared(classes):
-    def build_three(X, y):
-        with pm.Model() as model:
-            label = pm.Categorical("y", pm.Dirichlet("w", np.ones(3)), observed=y)
-            rate = pm.Gamma("rate", 2.0, 0.5, shape=(3, 2))
-            pm.Poisson("x", rate[label], observed=np.asarray(X))
-        return model
-
-    own, rows, labels = bp.PyMCClassifier(build_three, classes=classes), pd.concat([X] * 4), Y * 4
+    own, rows, labels = bp.PyMCClassifier(partial(build, n_classes=3), classes=classes), pd.concat([X] * 4), Y * 4
     same = bp.PoissonNB(bp.Gamma(2.0, 0.5), classes=classes).fit(rows, labels)
     found = bp.AutoClassifier({"own": own}, classes=classes).fit(rows, labels)
     table = found.stack_.columns.align(X)
