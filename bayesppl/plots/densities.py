@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -126,7 +127,7 @@ def plot_class_densities(
     rows = MatrixTable(table.names, grid[:, None])
     theta = join_chains(posterior.draws(1, draws, rng))
     drawn = np.exp(family.log_likelihood(theta)(family.bound.encode(rows)))
-    density = _density(clf, table, table.names[0], grid, rule)
+    density = _density(clf, {}, table.names[0], rule, grid)
 
     names = clf.classes_.tolist()
     # each of many classes stands on a line of its own, as high as its density reaches
@@ -205,18 +206,19 @@ def grid_along(clf: BayesClassifier, cells: Array, column: int, margin: float, r
     first = seen[:1].copy()
     first[:, column] = low - beyond
     try:
-        is_outside = bool(np.isnan(_cells_read(clf, MatrixTable(names, first), names[column])).any())
+        read = _as_read(clf, MatrixTable(names, first))[names[column]]
+        is_outside = bool(np.isnan(np.asarray(read, dtype=float)).any())
     except ValueError:
         is_outside = True
     return np.linspace(low if is_outside else low - beyond, high + beyond, resolution)
 
 
-def _cells_read(clf: BayesClassifier, table: Table, name: Hashable) -> Array:
-    """Return the cells of a column as its family reads them, NaN where it skips one."""
+def _as_read(clf: BayesClassifier, table: Table) -> dict[Hashable, Array]:
+    """Return the cells of every column as its family reads them; a number that it skips is NaN."""
     bound = clf.fitted_.model.family.bound
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ImpossibleCellWarning)  # of which the rows were warned already
-        return np.asarray(bound.decode(bound.encode(table))[name], dtype=float)
+        return bound.decode(bound.encode(table))
 
 
 def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None = None) -> Figure:
@@ -260,9 +262,13 @@ def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None 
     n_lines = -(-len(clf.classes_) // _LABELS_PER_LINE)
     size = (3.6 * _PANELS_PER_ROW, 2.7 * n_rows + 0.25 * n_lines)
     figure, panels = plt.subplots(n_rows, min(_PANELS_PER_ROW, len(names)), figsize=size, squeeze=False)
+    read, others = _as_read(clf, table), dict.fromkeys(table.names) | given_cells(clf, table)
     for name, ax in zip(names, panels.flat, strict=False):
-        draw = _draw_levels if measures[name] == "mass" else _draw_density
-        draw(clf, table, name, codes, rule, ax)
+        density = partial(_density, clf, others, name, rule)
+        if measures[name] == "mass":
+            _draw_levels(clf, name, table.column(name), read[name], density, codes, ax)
+        else:
+            _draw_density(clf, name, np.asarray(read[name], dtype=float), density, codes, ax)
         name_axes(ax, name)
         tidy(ax)
     for ax in panels.flat[len(names) :]:
@@ -274,9 +280,13 @@ def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None 
 
 
 def _draw_density(
-    clf: BayesClassifier, table: Table, name: Hashable, codes: Array, rule: RuleName | None, ax: Axes
+    clf: BayesClassifier,
+    name: Hashable,
+    values: Array,
+    density_of: Callable[[Array], Array],
+    codes: Array,
+    ax: Axes,
 ) -> None:
-    values = _cells_read(clf, table, name)
     has_atom = clf.fitted_.model.family.bound.measures[name] != "density"
     shown = values[~np.isnan(values) & ~(has_atom & (values == 0))]
     low, high = (shown.min(), shown.max()) if len(shown) else (0.0, 1.0)
@@ -290,7 +300,7 @@ def _draw_density(
         grid = grid[grid != 0] if has_atom else grid
         edges = np.histogram_bin_edges(shown, _BINS)
         position, per_unit = edges, np.ones(len(grid))
-    density = _density(clf, table, name, grid, rule) * per_unit[:, None]
+    density = density_of(grid) * per_unit[:, None]
     for k, label in enumerate(clf.classes_.tolist()):
         own = values[(codes == k) & ~np.isnan(values)]
         if len(own):
@@ -299,21 +309,26 @@ def _draw_density(
         ax.plot(grid, density[:, k], color=colour(k), linestyle=line_style(k), label=str(label))
     ax.set_ylim(0, None)
     if has_atom:
-        zero = _density(clf, table, name, np.zeros(1), rule)[0]
+        zero = density_of(np.zeros(1))[0]
         ax.set_title("zero: " + ", ".join(f"{p:.2f}" for p in zero), fontsize="small")
 
 
 def _draw_levels(
-    clf: BayesClassifier, table: Table, name: Hashable, codes: Array, rule: RuleName | None, ax: Axes
+    clf: BayesClassifier,
+    name: Hashable,
+    cells: Array,
+    read: Array,
+    density_of: Callable[[Array], Array],
+    codes: Array,
+    ax: Axes,
 ) -> None:
-    cells, bound = table.column(name), clf.fitted_.model.family.bound
-    known = bound.levels_of_columns.get(name)
+    known = clf.fitted_.model.family.bound.levels_of_columns.get(name)
     is_number = cells.dtype.kind in "fiu" and known is None  # and may be cut into bins
-    levels, places = factorize(_cells_read(clf, table, name) if is_number else cells, name)
+    levels, places = factorize(np.asarray(read, dtype=float) if is_number else cells, name)
     places[missing(cells)] = -1
     counts = np.bincount(places[places >= 0], minlength=len(levels))
     most = np.sort(np.argsort(-counts, kind="stable")[:_MOST_LEVELS])
-    mass = _density(clf, table, name, np.asarray([levels[j] for j in most], dtype=object), rule)
+    mass = density_of(np.asarray([levels[j] for j in most], dtype=object))
     is_new = np.array([known is not None and levels[j] not in known for j in most])
     mass[is_new & (mass == 1).all(1)] = np.nan  # a cell that is skipped
     at, width = np.arange(len(most)), 0.8 / len(clf.classes_)
@@ -327,12 +342,13 @@ def _draw_levels(
     ax.set_xticks(at, drawn_names(shown, 10), rotation=45, ha="right", fontsize="small")
 
 
-def _density(clf: BayesClassifier, table: Table, name: Hashable, values: Array, rule: RuleName | None) -> Array:
-    """Compute the density of single values of one column, all others missing: (n_values, n_classes)."""
+def _density(
+    clf: BayesClassifier, others: Mapping[Hashable, Any], name: Hashable, rule: RuleName | None, values: Array
+) -> Array:
+    """Compute the density of single values of one column, beside one cell of each other: (n_values, n_classes)."""
     import pandas as pd
 
-    given = given_cells(clf, table)
-    rows = pd.DataFrame({other: [given.get(other)] * len(values) for other in table.names}, dtype=object)
+    rows = pd.DataFrame({other: [cell] * len(values) for other, cell in others.items()}, dtype=object)
     rows[name] = values if values.dtype != object else pd.Series(values.tolist())
     weights = clf.posterior_.scorer(clf.rule if rule is None else rule).class_weights
     return np.asarray(np.exp(clf.predict_joint_log_proba(rows, rule) - logarithm(weights)))
