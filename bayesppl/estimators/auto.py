@@ -170,9 +170,10 @@ class AutoClassifier(StackAnswers):
             guests = {member.name for member in self.stack_.members if isinstance(member, Guest)}
             for name, clf in given.items():
                 if not isinstance(clf, Learner) or name in guests:
+                    folds = " left out by folds" * isinstance(clf, Learner)
                     raise TypeError(
-                        f"this AutoClassifier cannot be saved: candidate {name!r} is a {type(clf).__name__}, and "
-                        "a file holds no code. Keep it with joblib.dump, or fit without it"
+                        f"AutoClassifier cannot be saved: candidate {name!r} is a {type(clf).__name__}{folds}, "
+                        "and a file holds no code. Keep it with joblib.dump, or fit without it"
                     )
             parameters["candidates"] = {
                 name: [type(clf).__name__, clf.get_params(deep=False)] for name, clf in given.items()

@@ -116,7 +116,7 @@ class ADVI(DrawingByStatistics):
             if self.full_rank
             else "mean-field normal in unconstrained coordinates; spreads are too small",
             "iterations": self.iterations,
-            "random_state": "none" if self.random_state is None else self.random_state,
+            "random_state": self.random_state,
             "elbo": float(volume - np.mean(fitted.hist[-max(1, self.iterations // 20) :])),
         }
         found = {name: values[None] for name, values in samples.items()}
@@ -201,7 +201,7 @@ class SMC(DrawingByStatistics):
             "approximation": "particles moved from prior to posterior",
             "draws": self.draws,
             "chains": self.chains,
-            "random_state": "none" if self.random_state is None else self.random_state,
+            "random_state": self.random_state,
             "log_marginal_likelihood": evidence,
         }
         problems = []

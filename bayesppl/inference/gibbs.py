@@ -90,7 +90,7 @@ class Gibbs(Inference):
             "draws": self.draws,
             "tuning_steps": self.tune,
             "chains": self.chains,
-            "random_state": "none" if self.random_state is None else self.random_state,
+            "random_state": self.random_state,
             "rows_partly_known": problem.augmentation.n_rows,
             **problem.record,
             "sampling_time": time.perf_counter() - began,

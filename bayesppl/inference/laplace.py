@@ -79,7 +79,7 @@ class Laplace(DrawingByStatistics):
             "inference": "laplace",
             "approximation": "normal at the mode, in unconstrained coordinates",
             "draws": self.draws,
-            "random_state": "none" if self.random_state is None else self.random_state,
+            "random_state": self.random_state,
             "log_marginal_likelihood": float(
                 value + 0.5 * len(mode) * np.log(2 * np.pi) - np.log(np.diagonal(root)).sum()
             ),

@@ -141,7 +141,7 @@ class NUTS(Drawing):
             "tuning_steps": self.tune,
             "chains": self.chains,
             "target_accept": self.target_accept,
-            "random_state": "none" if self.random_state is None else self.random_state,
+            "random_state": self.random_state,
             "likelihood": self.likelihood,
             "compile_time": compiled - began,
             "sampling_time": sampled - compiled,

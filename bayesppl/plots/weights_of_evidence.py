@@ -200,7 +200,7 @@ def plot_nomogram(
     if some.attrs["shares"] != "independent":
         raise ValueError(
             "a nomogram adds up weights of single columns, and here they depend on each other: use clf.explain "
-            "for one row, or a naive Bayes classifier"
+            "for one row, or a naive Bayes classifier, by rule='mean' where its parameters are known by draws"
         )
     features = some["feature"].values.tolist()
     given = given_cells(clf, table)

@@ -76,7 +76,7 @@ def report(samples: Theta, reported: Mapping[str, Array], settings: NUTS) -> Dra
         "draws": settings.draws,
         "tuning_steps": settings.tune,
         "chains": settings.chains,
-        "random_state": "none" if settings.random_state is None else settings.random_state,
+        "random_state": settings.random_state,
         "problems": diagnosis.problems,
     }
     return DrawsReport(record, reported, diagnosis, {})
