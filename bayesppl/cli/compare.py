@@ -185,7 +185,7 @@ def compare(
             train, test = file_rows.binarized(train, test, binarize)
 
     if not as_json:
-        warn(frame_columns.remarks(source.X))
+        warn(frame_columns.remarks(source.X, dialect.decimal))
     if model == AUTO:
         head = f"[bold]auto[/] on [bold]{safe(data)}[/] (seed {seed})"
         with status("fitting the candidates"):
@@ -197,7 +197,7 @@ def compare(
                 from bayesppl.cli import compare_page
 
                 left_out = [name for name in source.X.columns if str(name) not in taken]
-                remarks = list(frame_columns.remarks(source.X, left_out))
+                remarks = list(frame_columns.remarks(source.X, dialect.decimal, left_out))
                 known = taken | dict.fromkeys(chosen.drop, "left out by --drop")
                 sections = compare_page.sections_of(classifier, records, known, test, remarks)
                 compare_page.write_page(page, f"{source.target} in {Path(data).name}", sections)

@@ -127,12 +127,12 @@ def fit(
         calibrate is not None or inference in COMPLETING or any("categorical" in choice for choice in integers)
     )
     if model != AUTO and not needs_all and source.n_rows > BATCH_ROWS:
-        n_rows = _fit_sums(classifier, source)
+        n_rows = _fit_sums(classifier, source, dialect.decimal)
     else:
         rows, slow = source.rows(most_rows if model == AUTO else None), slow_step(inference)
         with status(slow or f"fitting {model} to {data}", slow is not None):
             encode(rows.y.dropna(), target)
-            warn(remarks(rows.X))
+            warn(remarks(rows.X, dialect.decimal))
             if model not in OF_LEVELS:
                 require_numbers(rows)
             with rows_at(rows.X.index.__getitem__):
@@ -149,7 +149,7 @@ def fit(
         say(f"rows without a label: {classifier.fitted_.unlabelled}")
 
 
-def _fit_sums(classifier: Any, source: Source) -> int:
+def _fit_sums(classifier: Any, source: Source, decimal: str) -> int:
     """Fit to all rows of a file, a batch at a time, and return their number."""
     from bayesppl.cli.frame_columns import remarks
     from bayesppl.estimators.batches import fit_batches
@@ -160,7 +160,7 @@ def _fit_sums(classifier: Any, source: Source) -> int:
         nonlocal given, places
         for rows in source.batches("fitting"):
             if not given:
-                warn(remarks(rows.X))
+                warn(remarks(rows.X, decimal))
             if len(rows.X):
                 given, places = given + len(rows.X), rows.X.index
                 yield rows.X, rows.y

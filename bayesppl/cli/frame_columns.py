@@ -89,10 +89,15 @@ def choose(X: Any, chosen: Chosen, target: str) -> Any:
     return X.astype({name: "category" for name in chosen.categorical if name in X.columns})
 
 
-def remarks(X: Any, left_out: Collection[Hashable] = ()) -> Iterator[str]:
+def remarks(X: Any, decimal: str = ".", left_out: Collection[Hashable] = ()) -> Iterator[str]:
     """Describe suspect columns: text among numbers, identifiers, marks of missing cells.
 
     Columns that are left out already need no advice to leave them out.
+
+    Parameters
+    ----------
+    decimal : str
+        The mark of decimals in the file.
     """
     from pandas.api.types import is_object_dtype, is_string_dtype
 
@@ -117,11 +122,16 @@ def remarks(X: Any, left_out: Collection[Hashable] = ()) -> Iterator[str]:
         if not (is_object_dtype(cells.dtype) or is_string_dtype(cells.dtype)):
             continue
         texts = Counter(cells.dropna())
-        odd = Counter({text: count for text, count in texts.items() if not is_number(text)})
+        odd = Counter({text: count for text, count in texts.items() if not is_number(text, decimal)})
         if odd.total() < (1 - NUMBERS_SHARE) * n_cells:
             yield f"column {name!r} is text, but {_of_numbers(odd, texts, drop)}"
         elif advice := _spelling(odd, texts):
             yield f"column {name!r} is text, but all its cells are numbers, such as {_common(odd)}; {advice}"
+        elif (most := _of_one_way(odd)) and (advice := _spelling(most, texts - odd)):
+            yield (
+                f"column {name!r} is text, but most of its cells are numbers, such as {_common(most)}; {advice}. "
+                f"The others, {_common(odd - most)}, may be missing values: {_na_values(odd - most)}"
+            )
         elif sum(count for text, count in texts.items() if _DATE.fullmatch(text)) > NUMBERS_SHARE * n_cells:
             yield (
                 f"column {name!r} holds dates, taken for {n_different} levels, which new rows will not have: "
@@ -176,10 +186,20 @@ def _of_numbers(odd: Counter[str], texts: Counter[str], drop: str) -> str:
     found = f"only {odd.total()} of its {texts.total()} cells are no numbers: {_common(odd)}"
     if advice := _spelling(odd, texts):
         return f"{found}; {advice}"
-    options = " ".join(f"--na-values {shlex.quote(cell)}" for cell, _ in odd.most_common(3))
     if any(character.isdigit() for cell in odd for character in cell):
-        return f"{found}; write those that are numbers as such, and pass {options} for those that are missing"
-    return f"{found}; if that means missing values, pass {options}"
+        return f"{found}; write those that are numbers as such, and {_na_values(odd)} for those that are missing"
+    return f"{found}; if that means missing values, {_na_values(odd)}"
+
+
+def _na_values(cells: Counter[str]) -> str:
+    return "pass " + " ".join(f"--na-values {shlex.quote(cell)}" for cell, _ in cells.most_common(3))
+
+
+def _of_one_way(odd: Counter[str]) -> Counter[str]:
+    """Select the cells that are numbers written in one other way, where most are."""
+    ways = [Counter({cell: n for cell, n in odd.items() if way.fullmatch(cell)}) for way in _SPELLINGS]
+    most = max(ways, key=Counter.total)
+    return most if most.total() > NUMBERS_SHARE * odd.total() else Counter()
 
 
 def _spelling(odd: Counter[str], texts: Counter[str]) -> str | None:

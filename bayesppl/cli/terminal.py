@@ -65,10 +65,10 @@ def cells(frame: Any) -> Any:
     return safe.set_axis([cell(name) for name in safe.columns], axis=1)
 
 
-def is_number(text: Any) -> bool:
+def is_number(text: Any, decimal: str = ".") -> bool:
     """Return whether a text is written as a number, in the way that files are read."""
     try:
-        float(text)
+        float(text.replace(decimal, ".") if isinstance(text, str) else text)
     except ValueError:
         return False
     return str(text).isascii() and "_" not in str(text)  # which Python reads, and DuckDB does not

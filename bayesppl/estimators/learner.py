@@ -194,7 +194,8 @@ class Learner(DeclaredClassifier, ABC):
         Parameters
         ----------
         X, y, sample_weight
-            As they were given to ``fit`` or ``partial_fit``.
+            As they were given to ``fit`` or ``partial_fit``. Where rows were discounted since, ``sample_weight``
+            must be what each row counts by now: its weight times the factors of all discounts since.
 
         Returns
         -------
@@ -203,8 +204,8 @@ class Learner(DeclaredClassifier, ABC):
         Raises
         ------
         ValueError
-            If these rows cannot have been part of the fit, or if numbers in them are so large that those of the
-            other rows were rounded away beside them.
+            If these rows cannot have been part of the fit, if numbers in them are so large that those of the other
+            rows were rounded away beside them, or if rows were discounted and these have no weights.
 
         Warns
         -----

@@ -55,6 +55,8 @@ class Learned:
         Rows that were learned, and forgotten since.
     declaration : Declaration, optional
         What the model was bound from; None of a user's own.
+    is_discounted : bool
+        Whether rows weigh less than when they were learned.
     """
 
     columns: Columns
@@ -65,6 +67,7 @@ class Learned:
     removals: tuple[Removal, ...] = ()
     completed: Array | None = None
     declaration: Declaration | None = None
+    is_discounted: bool = False
 
     @classmethod
     def start(
@@ -124,8 +127,14 @@ class Learned:
         Raises
         ------
         ValueError
-            If these rows cannot be among those learned, or if too little is known of the sums without them.
+            If these rows cannot be among those learned, if too little is known of the sums without them, or if
+            rows were discounted and these have no weights.
         """
+        if self.is_discounted and sample_weight is None:
+            raise ValueError(
+                "rows of this fit were discounted: pass sample_weight, what each of these rows counts by now, "
+                "which is its weight times the factor of every discount since it was learned"
+            )
         before = self.statistics.tracked()
         left = before - self._tracked(self.read(X, y, sample_weight), n_jobs)
         doubt = before.relative_errors
@@ -144,6 +153,7 @@ class Learned:
             self,
             statistics=self.statistics.tracked() + other.statistics.tracked(),
             removals=self.removals + other.removals,
+            is_discounted=self.is_discounted or other.is_discounted,
         )
 
     def tracking(self, rows: Rows) -> Self:
@@ -154,7 +164,8 @@ class Learned:
 
     def discounted(self, factor: float) -> Self:
         """Multiply the weight of every row by ``factor``."""
-        return replace(self, statistics=self.statistics.tracked().scale(factor))
+        scaled = self.statistics.tracked().scale(factor)
+        return replace(self, statistics=scaled, is_discounted=self.is_discounted or factor < 1)
 
     def with_classes(self, classes: Array) -> Self:
         """Return the same in terms of these classes, which include all those known."""

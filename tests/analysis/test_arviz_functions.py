@@ -6,6 +6,7 @@ import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
+from pymc.distributions import transforms
 from scipy import stats
 
 import bayesppl as bp
@@ -158,3 +159,16 @@ def test_a_potential_of_the_prior_has_a_density_and_no_draws():
     )
     with pytest.raises(bp.NotConjugateError, match="'less' is a factor of the prior"):
         clf.to_datatree(groups="prior")
+
+
+@pytest.mark.filterwarnings("ignore::bayesppl.ConvergenceWarning")
+@pytest.mark.parametrize("transform", [transforms.ordered, transforms.Interval(-0.5, 1.0)])
+def test_a_prior_that_a_transform_confines_has_no_draws(transform):
+    with pm.Model() as confined:
+        label = pm.Categorical("y", np.full(2, 0.5), observed=CODES)
+        mean = pm.Normal("mean", 0.0, 2.0, shape=2, transform=transform, initval=[0.0, 0.5])
+        pm.Normal("x", mean[label], 1.0, observed=RNG.normal(CODES, 1.0))
+    clf = bp.from_pymc(confined, inference=bp.NUTS(draws=20, tune=20, chains=1, random_state=1))
+    with pytest.raises(bp.NotConjugateError, match="confines the prior of 'mean'"):
+        clf.to_datatree(groups="prior")
+    assert "prior: the transform" in clf.to_datatree(groups="all").attrs["left_out"]

@@ -119,7 +119,17 @@ def test_numbers_that_are_written_otherwise_throughout_are_recognised(cells, adv
     (remark,) = frame_columns.remarks(pd.DataFrame({"price": cells * 20}))
     assert remark.startswith("column 'price' is text, but all its cells are numbers, such as ")
     assert remark.endswith(advice)
-    assert list(frame_columns.remarks(pd.DataFrame({"price": [*cells, "none of these"] * 20}))) == []
+    (remark,) = frame_columns.remarks(pd.DataFrame({"price": [*cells, "k.A."] * 20}))
+    assert remark.startswith("column 'price' is text, but most of its cells are numbers, such as ")
+    assert f"; {advice}. The others, 'k.A.' (20), may be missing values: pass --na-values k.A." in remark
+    assert list(frame_columns.remarks(pd.DataFrame({"price": [*cells, "so", "and", "so", "on"] * 20}))) == []
+
+
+def test_a_mark_among_numbers_with_decimal_commas_is_recognised():
+    prices = [f"{i},{i % 10}" for i in range(40)]
+    (remark,) = frame_columns.remarks(pd.DataFrame({"price": [*prices, "k.A."]}), decimal=",")
+    assert "only 1 of its 41 cells are no numbers: 'k.A.' (1); " in remark
+    assert remark.endswith("--na-values k.A.")
 
 
 def test_advice_about_decimal_marks_can_be_followed():

@@ -374,6 +374,24 @@ def test_rows_are_forgotten_with_the_weight_that_discounting_left_them() -> None
     assert clf.class_count_[0] == 0
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda clf, path: clf,
+        lambda clf, path: bp.GaussianNB().fit(IRIS, SPECIES) + clf,
+        lambda clf, path: clf.save(path) or bp.load(path),
+    ],
+    ids=["as it is", "merged", "loaded"],
+)
+def test_discounted_rows_are_not_forgotten_without_what_they_count(change, tmp_path: Path) -> None:
+    clf = change(bp.GaussianNB().fit(IRIS, SPECIES).discount(0.9), tmp_path / "m.npz")
+    before = clf.class_count_.sum()
+    with pytest.raises(ValueError, match=r"discounted: pass sample_weight, what each of these rows counts by now"):
+        clf.forget(IRIS[:5], SPECIES[:5])
+    assert clf.class_count_.sum() == before
+    assert clf.forget(IRIS[:5], SPECIES[:5], np.full(5, 0.9)).class_count_.sum() == pytest.approx(before - 4.5)
+
+
 def test_a_variance_keeps_its_digits_through_batches_discounting_and_files(tmp_path: Path) -> None:
     rng, start = np.random.default_rng(7), np.arange(300)
     y = start % 2
@@ -382,7 +400,7 @@ def test_a_variance_keeps_its_digits_through_batches_discounting_and_files(tmp_p
         for make in (bp.GaussianNB, bp.QuadraticDiscriminantAnalysis):
             one = make(classes=[0, 1]).partial_fit(X[:90], y[:90]).discount(0.5).partial_fit(X[90:200], y[90:200])
             one.save(tmp_path / "model.nc")
-            loaded = bp.load(tmp_path / "model.nc").forget(X[90:120], y[90:120])
+            loaded = bp.load(tmp_path / "model.nc").forget(X[90:120], y[90:120], np.ones(30))
             clf = loaded + make(classes=[0, 1]).partial_fit(X[200:], y[200:])
             weights = np.where(start < 90, 0.5, np.where(start < 120, 0.0, 1.0))
             for k in (0, 1):
