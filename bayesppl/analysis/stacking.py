@@ -18,6 +18,7 @@ from bayesppl.analysis.leave_one_out import leave_out_each
 from bayesppl.analysis.scores import hits, log_scores, weighted_average
 from bayesppl.analysis.stack_weights import stack
 from bayesppl.analysis.temperature import drawn_rows, temper
+from bayesppl.data.levels import factorize
 from bayesppl.data.names import spelled
 from bayesppl.data.preprocessing import AnyRecoding
 from bayesppl.data.read_table import Columns
@@ -114,7 +115,8 @@ def leave_out_by_folds(
 
 def _folds_by_cells(table: Table) -> Array:
     """Divide rows into folds by their cells, whatever the order of rows and columns and the units."""
-    ranks = np.column_stack([np.unique(cells, return_inverse=True)[1] for cells in table.numeric().T])
+    found = [factorize(table.column(name), name) for name in table.names]
+    ranks = np.column_stack([np.where(codes < 0, len(levels), codes) for levels, codes in found])
     # a sum that no order of the columns changes tells rows apart, as far as they differ
     key = np.round(np.cos(ranks[:, :, None] * np.arange(1.0, 4.0)).sum(1), 9)
     alike = np.unique(key, axis=0, return_inverse=True)[1].ravel()

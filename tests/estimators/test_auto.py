@@ -354,6 +354,21 @@ def test_what_labels_chose_is_chosen_anew_for_rows_that_are_left_out() -> None:
     assert again.stack_.candidates["chosen"][1] == pytest.approx(promised[-1], rel=1e-6)
 
 
+def test_densities_of_text_are_chosen_anew_too() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 120)
+    X = pd.DataFrame({"size": rng.normal(size=120) + y, "shape": rng.random(120) < 0.3 + 0.4 * y})
+    promised = []
+    tables = [X.assign(shape=X["shape"].map({True: words[0], False: words[1]})) for words in ("ba", "21")]
+    for table in (*tables, X[["size"]]):
+        clf = bp.AutoClassifier({"chosen": bp.MixedNB(columns="evidence")}).fit(table, y)
+        assert clf.candidate_scores()["left_out"] == "by folds"
+        promised.append(float(clf.candidate_scores()["log_score"][0]))
+    text, same, without = promised
+    assert text == pytest.approx(same, rel=1e-12)
+    assert text > without
+
+
 def test_a_stack_of_chosen_densities_is_saved(tmp_path: Path) -> None:
     X, y = load_iris(return_X_y=True)
     clf = bp.AutoClassifier({"chosen": bp.MixedNB(columns="evidence"), "naive": bp.GaussianNB()}).fit(X, y)
