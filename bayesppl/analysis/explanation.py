@@ -21,6 +21,7 @@ missing.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,7 @@ from bayesppl.data.arguments import generator, whole
 from bayesppl.data.columns import beyond_floats, missing
 from bayesppl.data.names import listed, spelled
 from bayesppl.data.table import MatrixTable, Table
+from bayesppl.errors import UnseenLevelWarning
 from bayesppl.families.bound import GIVEN_TOTAL
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import ClassWeights, class_weights_in_use
@@ -208,7 +210,11 @@ def labelled_shares(
     import xarray as xr
 
     shape = len(cells), n_rows
-    by_unit, log_odds, prior, is_independent = shares_of_units(tasks, shape, odds, score, by_draws, tails(prob))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenLevelWarning)  # whoever has read the rows has warned
+        by_unit, log_odds, prior, is_independent = shares_of_units(
+            tasks, shape, odds, score, by_draws, tails(prob)
+        )
     found = {name: (("row", "feature", "class"), values.swapaxes(0, 1)) for name, values in by_unit.items()}
     by_class = {name: ("class", values) for name, values in prior.items()}
     return xr.Dataset(

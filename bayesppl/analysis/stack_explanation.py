@@ -76,7 +76,7 @@ def explain_stack(
     random_state: int | None = None,
 ) -> xr.Dataset:
     """Explain the answers of a stack; see :meth:`bayesppl.AutoClassifier.explain`."""
-    table, read = stack.columns.align(X), stack.columns_read
+    table, read = stack.align(X), stack.columns_read
     odds = Odds.of(stack.classes.tolist(), against)
     names = [name for name in stack.columns.names if name in read]
     columns = {name: table.column(name) for name in names}

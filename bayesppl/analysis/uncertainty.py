@@ -148,7 +148,7 @@ def probability_draws[T](
     whole("draws", draws, 2)
     rng, n_classes = generator(random_state), len(fitted.classes)
     if isinstance(fitted, Stack):
-        stack, table = fitted, fitted.columns.align(X)
+        stack, table = fitted, fitted.align(X)
         views = [_view(member, errors, rng) for member, errors in draw_members(stack, draws, rng)]
 
         def of_members(rows: slice) -> T:

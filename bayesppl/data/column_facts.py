@@ -89,6 +89,11 @@ class Column:
             return [np.where(is_new, np.nan, codes == code) for code in wanted]
         return [np.where(is_new, np.nan, codes)]
 
+    def unseen(self, table: Table) -> tuple[list[Hashable], Array]:
+        """Find levels that did not occur in the fit, and which rows hold them: (n_rows,) bool."""
+        is_new = self._codes(table, "code") == -2
+        return list(dict.fromkeys(table.column(self.name)[is_new].tolist())), is_new
+
     def most_codes(self, view: View) -> int:
         """Bound the number of levels or bins of a family of codes, one for what is still to come included."""
         own = len(self.edges) + 1 if view == "bin_filled" else len(self.levels) + self.has_others

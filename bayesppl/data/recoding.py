@@ -109,6 +109,11 @@ class Recoding(BaseEstimator):
         none = MatrixTable(tuple(column.name for column in self.columns_), np.empty((0, len(self.columns_))))
         return [len(column.recoded(none, self.view(column))) for column in self.columns_]
 
+    @property
+    def closed_columns(self) -> list[Column]:
+        """The columns of levels of which each occurred in two rows at least: a new one is missing."""
+        return [column for column in self.columns_ if not column.is_number and not column.has_others]
+
     def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
         """Name the columns of a table that matter: those that varied."""
         return [column.name for column in self.columns_]
@@ -128,6 +133,11 @@ class RecodedFirst(BaseEstimator):
     """A transformer of columns that are recoded first, and are those that its own stand for."""
 
     recoding: Recoding
+
+    @property
+    def closed_columns(self) -> list[Column]:
+        """See :attr:`Recoding.closed_columns`."""
+        return self.recoding.closed_columns
 
     def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
         """Name the columns of a table that matter: those that varied."""

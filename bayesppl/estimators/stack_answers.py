@@ -130,7 +130,7 @@ class StackAnswers(Shell[Stack]):
         found = {member.name: member for member in self.stack_.members}
         if model not in found:
             raise ValueError(f"there is no model {model!r} in this stack; it has {', '.join(map(repr, found))}")
-        member, table = found[model], self.stack_.columns.align(X)
+        member, table = found[model], self.stack_.align(X)
         if isinstance(member, Member):
             table = member.recoding.transform(table)
         return pd.DataFrame({name: table.column(name) for name in table.names})

@@ -111,10 +111,17 @@ def skip_unseen(table: Table, codes: Array, names: Sequence[Hashable], unseen: A
         codes[new, j] = -1
         rows |= new
     warn(
-        f"{_list_columns([names[j] for j in places], found)} that did not occur in training, in {int(rows.sum())} "
-        "rows: such cells are skipped. unseen='error' refuses them; unseen='learned' takes them as evidence for "
-        "classes of few rows",
+        f"{skipped_in_words([names[j] for j in places], found, rows)}. unseen='error' refuses them; "
+        "unseen='learned' takes them as evidence for classes of few rows",
         UnseenLevelWarning,
+    )
+
+
+def skipped_in_words(names: Sequence[Hashable], found: Sequence[Sequence[Hashable]], rows: Array) -> str:
+    """Describe the levels of columns that did not occur, and in how many rows they are: ``rows`` is a mask."""
+    return (
+        f"{_list_columns(names, found)} that did not occur in training, in {int(rows.sum())} rows: such cells are "
+        "skipped"
     )
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.data.preprocessing import AnyRecoding
+from bayesppl.data.column_facts import Column
+from bayesppl.data.preprocessing import AnyRecoding, Preprocessing
 from bayesppl.data.recoding import Unrecoded
 from bayesppl.data.table import Table
 from bayesppl.errors import UnseenLevelWarning
@@ -80,6 +81,11 @@ class Member:
     def prior_in_words(self, words: Callable[[Any], str]) -> str:
         """Describe the prior, by a function that puts one into words."""
         return words(self.fitted.posterior.prior)
+
+    @property
+    def closed_columns(self) -> Sequence[Column]:
+        """The columns that are recoded and whose new levels are skipped."""
+        return () if isinstance(self.recoding, Unrecoded | Preprocessing) else self.recoding.closed_columns
 
     @contextmanager
     def skipping_unseen(self) -> Iterator[None]:

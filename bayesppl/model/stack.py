@@ -11,6 +11,8 @@ from scipy.special import logsumexp
 
 from bayesppl.data.read_table import Columns
 from bayesppl.data.table import Table, read_range
+from bayesppl.errors import UnseenLevelWarning, warn
+from bayesppl.families.find_levels import skipped_in_words
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import ClassWeights, class_weights_in_use
 from bayesppl.model.fitted import Fitted
@@ -85,9 +87,25 @@ class Stack:
             return log_proba
         return log_probabilities(exchange_weights(log_proba, self.class_weights, new), new)
 
+    def align(self, X: Any) -> Table:
+        """Align rows with the columns of the fit, with a warning of levels that no member has seen."""
+        table, unseen = self.columns.align(X), {}
+        for column in (c for m in self.members if isinstance(m, Member) for c in m.closed_columns):
+            if column.name not in unseen:
+                unseen[column.name] = column.unseen(table)
+        new = {name: found for name, found in unseen.items() if found[0]}
+        if new:
+            levels, rows = zip(*new.values(), strict=True)
+            warn(
+                f"{skipped_in_words(list(new), levels, np.any(rows, axis=0))}. If the fit has them in another "
+                "spelling, correct it",
+                UnseenLevelWarning,
+            )
+        return table
+
     def map_rows[T](self, X: Any, work: Callable[[Table], T]) -> list[T]:
         """Apply ``work`` to one range of rows after the other, so that recoded rows never grow with the table."""
-        table = self.columns.align(X)
+        table = self.align(X)
         width = max(member.words_per_row(table) for member in self.members)
         ranges = table.extent._replace(cells_per_row=width).ranges(len(self.classes)) or [slice(0, 0)]
         return [read_range(table, rows, work) for rows in ranges]

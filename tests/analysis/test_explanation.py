@@ -284,3 +284,12 @@ def test_a_family_that_sums_over_too_many_levels_is_explained_as_a_candidate():
         bp.TreeNB().fit(X, y).explain(X[:1])
     found = bp.AutoClassifier([bp.TreeNB()]).fit(X, y).explain(X[:1])
     np.testing.assert_allclose(found["weight"].sum("feature") + found["prior"], found["log_odds"], rtol=1e-9)
+
+
+def test_new_levels_are_named_once() -> None:
+    X = pd.DataFrame({"a": list("uvuvuvvu"), "b": list("uuvvuvuv"), "c": [0.5, 1.0, 2.0, 2.5, 0.0, 1.5, 3.0, 2.0]})
+    clf = bp.MixedNB().fit(X, [0, 0, 0, 1, 0, 1, 1, 1])
+    with pytest.warns(bp.UnseenLevelWarning) as warned:
+        clf.explain(X.assign(a="w")[:3], draws=10)
+    (message,) = (str(one.message) for one in warned)
+    assert message.startswith("column 'a' holds 'w', a level that did not occur in training, in 3 rows")

@@ -83,6 +83,7 @@ def test_shares_are_shapley_values_by_brute_force_over_all_orders() -> None:
     np.testing.assert_allclose(total(one), one["log_odds"], rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.UnseenLevelWarning")
 @pytest.mark.parametrize("blocks", [None, {"both": ["size", "age"]}], ids=["columns", "a block"])
 def test_weights_of_all_kinds_of_members_add_up_to_the_log_odds_of_the_answer(blocks: Any) -> None:
     X, y = mixed_table()

@@ -1,6 +1,7 @@
 """The classifier that chooses itself, against refits, members combined by hand, and rows in other containers."""
 
 import html
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -143,9 +144,10 @@ def test_rows_with_new_levels_and_new_gaps_are_predicted(fitted: bp.AutoClassifi
     table, _ = mixed(20, seed=1)
     table["colour"] = "violet"
     table["age"] = np.nan
-    proba = fitted.predict_proba(table)
+    with pytest.warns(bp.UnseenLevelWarning, match="'violet', a level that did not occur in training, in 20 rows"):
+        proba = fitted.predict_proba(table)
     np.testing.assert_allclose(proba.sum(1), 1)
-    assert np.isfinite(fitted.predict_log_proba(table)).all()
+    assert (proba > 0).all()
 
 
 def test_units_do_not_matter(fitted: bp.AutoClassifier) -> None:
@@ -522,7 +524,8 @@ def test_the_location_model_is_a_candidate_where_there_are_numbers_and_levels() 
     assert "location" in clf.stack_.candidates
     assert "location" not in bp.AutoClassifier().fit(X[["size", "age"]], y).stack_.candidates
     new = X.head(3).assign(colour=["violet", None, "red"], owner=[None, True, False])
-    assert np.isfinite(clf.predict_log_proba(new)).all()
+    with pytest.warns(bp.UnseenLevelWarning, match="'violet'"):
+        assert np.isfinite(clf.predict_log_proba(new)).all()
 
 
 @pytest.mark.parametrize(
@@ -546,6 +549,33 @@ def test_levels_that_candidates_of_the_user_have_not_seen_are_named() -> None:
     clf = bp.AutoClassifier({"levels": bp.CategoricalNB()}).fit(X, y)
     with pytest.warns(bp.UnseenLevelWarning, match="'c'"):
         clf.predict_proba([["c"]])
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda clf, X: clf.predict_proba(X),
+        lambda clf, X: clf.score(X, np.zeros(len(X))),
+        lambda clf, X: clf.predict_proba_interval(X, draws=10, random_state=0),
+        lambda clf, X: clf.explain(X),
+        lambda clf, X: clf.recode(X, next(iter(clf.members_))),
+    ],
+    ids=["predict_proba", "score", "interval", "explain", "recode"],
+)
+def test_levels_that_are_skipped_are_named_once(ask) -> None:
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 80)
+    towns = np.where(rng.random(80) < 0.2 + 0.6 * y, "Bern", "Basel")
+    X = pd.DataFrame({"size": rng.normal(size=80) + y, "city": towns})
+    X.loc[2:4, "city"] = None
+    clf = bp.AutoClassifier().fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ask(clf, X[:9])
+    with pytest.warns(bp.UnseenLevelWarning) as warned:
+        ask(clf, X[:9].assign(city=["Bern ", "Basel", None, *["Bern "] * 6]))
+    (message,) = (str(one.message) for one in warned)
+    assert message.startswith("column 'city' holds 'Bern ', a level that did not occur in training, in 7 rows")
 
 
 def test_candidates_that_few_rows_do_not_reach_take_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
