@@ -103,7 +103,7 @@ def as_function(declaration: Any, *, shared: bool) -> Any:
 
 @dataclass(frozen=True)
 class Written:
-    """The words of a declared prior, all that a file keeps of it: they name the prior, and declare none.
+    """The words of a declared prior or a function, all that a file keeps of it: they name it, and declare none.
 
     Parameters
     ----------
@@ -112,7 +112,12 @@ class Written:
 
     words: str
 
-    def __call__(self, name: str, dims: tuple[str, ...]) -> NoReturn:
+    def __call__(self, name: Any, dims: tuple[str, ...] | None = None) -> NoReturn:
+        if dims is None:
+            raise TypeError(
+                f"columns were selected by the function {self.words.partition('(')[0]}, and a file holds no code: "
+                "the fit is here, but for another one name the columns, by set_params(blocks=…)"
+            )
         raise NotConjugateError(
             f"the prior {self.words} of {name!r} was declared in PyMC, and a file holds no code: the draws are "
             "here, but nothing can be fitted or maximised. Declare the model again, and fit it"

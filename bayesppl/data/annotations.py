@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.data.arguments import real
+from bayesppl.data.arguments import aligned, labels_of, real
 from bayesppl.data.labels import Unlabelled, codes_among, encode_labels, warn_of_minus_one, without_missing
 from bayesppl.data.names import listed, spelled
 from bayesppl.data.partly_known import PartlyKnown, Votes
@@ -49,14 +49,15 @@ class LabelNoise:
         return self.rows * np.where(right, self.accuracy, (1 - self.accuracy) / (n_classes - 1))
 
 
-def resolve_noise(noise: Any, n_annotators: int, n_classes: int) -> tuple[Array, bool]:
+def resolve_noise(noise: Any, n_annotators: int, classes: Array) -> tuple[Array, bool]:
     """Find concentrations or probabilities of the labels of every annotator, and which of the two they are.
 
     Raises
     ------
     ValueError
-        If a matrix has another shape, or its rows are no probabilities.
+        If a matrix has another shape, its rows are no probabilities, or its labels are not the classes.
     """
+    n_classes = len(classes)
     shape = n_annotators, n_classes, n_classes
     if isinstance(noise, LabelNoise):
         return np.broadcast_to(noise.concentration(n_classes), shape).copy(), False
@@ -69,12 +70,13 @@ def resolve_noise(noise: Any, n_annotators: int, n_classes: int) -> tuple[Array,
             f"label_noise must be a bayesppl.LabelNoise, or for each of the {n_classes} classes (rows) the "
             f"probabilities of the labels (columns) given to its rows, found {spelled(noise)}"
         )
+    given = aligned(given, labels_of(noise), classes.tolist(), "label_noise") if given.ndim == 2 else given
     return np.broadcast_to(given, shape).copy(), True
 
 
 def doubted(rows: Rows, noise: Any) -> Rows:
     """Return the same rows with labels that may be wrong: one vote for each, by one annotator."""
-    errors, are_known = resolve_noise(noise, 1, len(rows.classes))
+    errors, are_known = resolve_noise(noise, 1, rows.classes)
     whole, weights = rows.whole
     alike = np.zeros(len(rows), dtype=np.intp)
     votes = Votes(rows.known_places, alike, rows.codes.astype(np.intp), ("y",), errors, are_known)
@@ -148,7 +150,7 @@ def read_annotated(
             raise ValueError(f"X has {len(table)} rows and annotations have {len(given)}; they must match")
     rows, who = rows[~absent], who[~absent]
     order = np.argsort(rows, kind="stable")
-    errors, are_known = resolve_noise(noise, len(names), len(known))
+    errors, are_known = resolve_noise(noise, len(names), known)
     rows, who, codes = (values[order].astype(np.intp) for values in (rows, who, codes))
     votes = Votes(rows, who, codes, tuple(names.tolist()), errors, are_known)
     weights = check_weights(sample_weight, len(table))

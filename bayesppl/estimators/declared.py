@@ -305,13 +305,22 @@ def require_order(class_weights: ClassWeights, classes: Sequence[Hashable] | Non
     ValueError
     """
     given = by_name(class_weights.concentration if isinstance(class_weights, Dirichlet) else class_weights)
-    if classes is None or isinstance(given, str | Mapping) or not np.ndim(given):
-        return
-    ascending = declared_classes(classes).tolist()
-    if list(classes) != ascending:
+    if classes is not None and not isinstance(given, str | Mapping) and np.ndim(given):
+        require_ascending(classes, "class_weights", f"name probabilities: {{{classes[0]!r}: 0.5, …}}")
+
+
+def require_ascending(classes: Sequence[Hashable] | None, name: str, remedy: str) -> None:
+    """Refuse numbers of the classes by position, where these are declared in another order.
+
+    Raises
+    ------
+    ValueError
+    """
+    ascending = [] if classes is None else declared_classes(classes).tolist()
+    if classes is not None and list(classes) != ascending:
         raise ValueError(
-            f"class_weights without names are those of the classes in ascending order, {ascending}, and classes "
-            f"lists them otherwise. List them in that order, or name probabilities: {{{ascending[0]!r}: 0.5, …}}"
+            f"{name} without names goes by the classes in ascending order, {ascending}, and classes lists them "
+            f"otherwise. List them in that order, or {remedy}"
         )
 
 

@@ -31,7 +31,7 @@ def named(candidates: Any) -> dict[str, Any]:
     Raises
     ------
     TypeError
-        For what is no classifier with probabilities.
+        For what is no classifier with probabilities, or a name that is no text.
     ValueError
         If there are none.
     """
@@ -54,6 +54,8 @@ def named(candidates: Any) -> dict[str, Any]:
     if not found:
         raise ValueError("candidates is empty; name estimators, or leave it None to have them picked")
     for name, clf in found.items():
+        if not isinstance(name, str):
+            raise TypeError(f"names of candidates must be text, found {spelled(name)}; write {spelled(str(name))}")
         if not (hasattr(clf, "fit") and hasattr(clf, "predict_proba")):
             raise TypeError(
                 f"candidates[{spelled(name)}] is {spelled(clf)}, which has no predict_proba: a candidate is an "

@@ -22,6 +22,7 @@ from bayesppl.data.annotations import LabelNoise, doubted, read_annotated, read_
 from bayesppl.data.arguments import real
 from bayesppl.data.labels import declared_classes
 from bayesppl.data.lazy import is_lazy
+from bayesppl.data.read_table import as_table
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError, warn
 from bayesppl.estimators.batches import fit_lazy, fit_parquet
@@ -31,6 +32,7 @@ from bayesppl.estimators.declared import (
     DeclaredClassifier,
     read_all,
     read_first,
+    require_ascending,
     require_two_classes,
     start,
     with_gaps_apart,
@@ -101,6 +103,8 @@ class Learner(DeclaredClassifier, ABC):
     def _rows(self, X: Any, y: Any, sample_weight: Any, annotations: Any) -> Rows:
         """Read the rows of a fit, with all that is known of their classes."""
         declared = None if self.classes is None else declared_classes(self.classes)
+        if isinstance(self.label_noise, Sequence | np.ndarray):
+            require_ascending(self.classes, "label_noise", "pass a data frame labelled by the classes")
         if annotations is not None:
             if y is not None:
                 raise ValueError("pass y or annotations, not both: labels of y can be those of one more annotator")
@@ -110,6 +114,8 @@ class Learner(DeclaredClassifier, ABC):
                 require_two_classes(rows.classes)
             return rows
         if declared is not None and len(declared) > 1 and np.shape(y)[1:] == (len(declared),):
+            if not as_table(y).is_named:
+                require_ascending(self.classes, "y", "pass a data frame, whose columns are named by the classes")
             return read_soft(X, y, sample_weight, declared, self.label_noise, self.missing_labels)
         rows = read_all(X, y, sample_weight, self.classes, self.missing_labels)
         return rows if self.label_noise is None else doubted(rows, self.label_noise)

@@ -146,7 +146,8 @@ def same(one: Any, other: Any) -> bool:
     mine, others = (encoder.spell(value, "") for encoder, value in zip(encoders, (one, other), strict=True))
     arrays = encoders[1].arrays
     return bool(mine == others) and all(
-        array.dtype == arrays[name].dtype and np.array_equal(array, arrays[name], equal_nan=True)
+        array.dtype == arrays[name].dtype
+        and np.array_equal(array, arrays[name], equal_nan=array.dtype.kind == "f")
         for name, array in encoders[0].arrays.items()
     )
 

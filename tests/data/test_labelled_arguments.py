@@ -117,3 +117,30 @@ def test_models_declared_with_labels_are_saved(tmp_path: Any) -> None:
     clf = bp.GaussianNB(class_weights=SHARES).fit(X, Y)
     clf.save(tmp_path / "model.nc")
     np.testing.assert_array_equal(bp.load(tmp_path / "model.nc").predict_proba(X), clf.predict_proba(X))
+
+
+def test_label_noise_goes_by_the_labels_of_the_classes() -> None:
+    noise = pd.DataFrame([[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.0, 0.2, 0.8]], list("abc"), list("abc"))
+    expected = bp.GaussianNB(label_noise=noise.to_numpy(), inference="em").fit(X, Y).predict_proba(X)
+    for frame in (noise, noise.loc[list("cab"), list("bca")]):
+        found = bp.GaussianNB(label_noise=frame, inference="em", classes=["c", "a", "b"]).fit(X, Y)
+        np.testing.assert_array_equal(found.predict_proba(X), expected)
+    with pytest.raises(ValueError, match="label_noise must have the labels 'a', 'b', 'c' along"):
+        bp.GaussianNB(label_noise=noise.rename({"a": "A"}), inference="em").fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("options", "y", "name"),
+    [
+        ({"label_noise": np.eye(3).tolist()}, Y, "label_noise"),
+        ({"label_noise": np.eye(3)}, Y, "label_noise"),
+        ({}, np.eye(3)[np.repeat([0, 1, 2], [5, 20, 75])], "y"),
+        ({"class_weights": [0.2, 0.3, 0.5]}, Y, "class_weights"),
+    ],
+    ids=["noise, a list", "noise", "probabilities", "class weights"],
+)
+def test_numbers_by_position_are_refused_where_classes_are_listed_in_another_order(options, y, name) -> None:
+    clf = bp.GaussianNB(inference="em", classes=["c", "a", "b"], **options)
+    with pytest.raises(ValueError, match=rf"^{name} without names goes by .* order, \['a', "):
+        clf.fit(X, y)
+    clf.set_params(classes=["a", "b", "c"]).fit(X, y)

@@ -196,6 +196,11 @@ def test_a_class_in_place_of_a_candidate_is_refused() -> None:
             bp.AutoClassifier(candidates).fit(X, Y)
 
 
+def test_names_of_candidates_that_a_file_could_not_hold_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"names of candidates must be text, found 0.1; write '0.1'"):
+        bp.AutoClassifier({0.1: bp.GaussianNB(), 1.0: bp.LinearDiscriminantAnalysis()}).fit(X, Y)
+
+
 def test_one_candidate_needs_no_rows_to_be_chosen() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from sklearn.compose import make_column_selector
 from sklearn.datasets import load_iris
 from support.examples import EXAMPLES, some_quick
 
@@ -503,3 +504,27 @@ def test_what_is_no_path_is_refused(given: Any) -> None:
     for use in (clf.save, bp.load):
         with pytest.raises(TypeError, match=r"a file is named by its path, text or a pathlib\.Path; found"):
             use(given)
+
+
+def test_loaded_fits_with_levels_in_arrays_merge(path: Path) -> None:
+    X, y = [["u"], ["v"], ["u"], ["v"]], list("abab")
+    clf = bp.CategoricalNB(levels={"x0": np.array(["u", "v"])}).fit(X, y)
+    loaded = saved(clf, path)
+    for one, other in ((loaded, clf), (clf, loaded), (loaded, loaded)):
+        assert (one + other).class_count_.tolist() == [4.0, 4.0]
+    with pytest.raises(ValueError, match="different models"):
+        loaded + bp.CategoricalNB(levels={"x0": np.array(["u", "w"])}).fit([["u"], ["w"]], list("ab"))
+
+
+def test_a_selector_of_columns_is_not_stored(path: Path) -> None:
+    X = pd.DataFrame({"size": [0.0, 1.0, 3.0, 4.0], "kind": list("uvuv")})
+    numbers = make_column_selector(dtype_include="number")
+    blocks = {"sizes": (numbers, bp.Gaussian("diag")), "kinds": (["kind"], bp.Categorical())}
+    clf = bp.MixedNB(blocks).fit(X, list("aabb"))
+    loaded = saved(clf, path)
+    np.testing.assert_array_equal(loaded.predict_proba(X), clf.predict_proba(X))
+    with pytest.raises(TypeError, match=r"by the function make_column_selector, .*set_params\(blocks=…\)"):
+        loaded.fit(X, list("aabb"))
+    named = {name: (columns, family) for name, (columns, family) in loaded.families_.items()}
+    again = loaded.set_params(blocks=named).fit(X, list("aabb"))
+    np.testing.assert_allclose(again.predict_proba(X), clf.predict_proba(X))
