@@ -14,6 +14,7 @@ from bayesppl.data.partly_known import PartlyKnown, Votes
 from bayesppl.data.read_table import as_table
 from bayesppl.data.rows import Rows, check_weights
 from bayesppl.data.table import MatrixTable, Table
+from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array, dense
 
 # Columns of a table with one line for every label given
@@ -105,7 +106,8 @@ def read_annotated(
     sample_weight : (n_rows,) array-like, optional
     classes : (n_classes,), optional
     unlabelled : Unlabelled
-        Its ``label`` marks votes that were not given, as gaps do.
+        What becomes of rows that no annotator has labelled. Its ``label`` marks votes that were not given, as gaps
+        do.
 
     Raises
     ------
@@ -152,10 +154,21 @@ def read_annotated(
     order = np.argsort(rows, kind="stable")
     errors, are_known = resolve_noise(noise, len(names), known)
     rows, who, codes = (values[order].astype(np.intp) for values in (rows, who, codes))
-    votes = Votes(rows, who, codes, tuple(names.tolist()), errors, are_known)
     weights = check_weights(sample_weight, len(table))
     of_rows = np.ones(len(table)) if weights is None else weights
-    return _all_partly(known, PartlyKnown(table, np.arange(len(table)), of_rows, None, votes))
+    has_votes = np.isin(np.arange(len(table)), rows)
+    if not has_votes.all() and unlabelled.action == "refuse":
+        raise RowError(
+            "no annotator has labelled row ",
+            int(np.argmin(has_votes)),
+            ". Leave such rows out, or use unlabelled='drop', which does; unlabelled='learn' learns from their "
+            "features",
+        )
+    kept = np.flatnonzero(has_votes | (unlabelled.action != "drop"))
+    table = table if len(kept) == len(table) else table.take(kept)
+    votes = Votes(np.searchsorted(kept, rows), who, codes, tuple(names.tolist()), errors, are_known)
+    partly = PartlyKnown(table, np.arange(len(kept)), of_rows[kept], None, votes)
+    return replace(_all_partly(known, partly), kept=kept)
 
 
 def read_soft(

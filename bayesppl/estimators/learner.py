@@ -69,7 +69,7 @@ class Learner(DeclaredClassifier, ABC):
             In place of ``y``, labels by annotators who may err: a table with the columns ``item`` (the place of
             the row in ``X``), ``annotator`` and ``label``, or a column for every annotator, with gaps or
             ``unlabelled_label`` where there is no label. Their errors are learned; ``label_noise`` is the prior of
-            them.
+            them. ``unlabelled`` says what becomes of rows without any.
 
         Returns
         -------

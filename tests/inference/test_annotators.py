@@ -261,10 +261,39 @@ def test_votes_and_features_together():
     X, y, _ = noisy_iris()
     votes = np.where(RNG.random((150, 4)) < 0.35, RNG.integers(0, 3, (150, 4)), y[:, None]).astype(float)
     votes[RNG.random((150, 4)) < 0.5] = np.nan
-    clf = bp.LinearDiscriminantAnalysis(inference="em", classes=[0, 1, 2]).fit(X, annotations=votes)
-    alone = bp.dawid_skene(votes, inference="em", classes=[0, 1, 2])
-    right = [(fit.completed_proba()["proba"].to_numpy().argmax(1) == y).mean() for fit in (clf, alone)]
+    has_votes = ~np.isnan(votes).all(1)
+    assert not has_votes.all()
+    options = {"inference": "em", "classes": [0, 1, 2]}
+    clf = bp.LinearDiscriminantAnalysis(unlabelled="learn", **options).fit(X, annotations=votes)
+    alone = bp.dawid_skene(votes[has_votes], **options)
+    proba = [fit.completed_proba()["proba"].to_numpy() for fit in (clf, alone)]
+    right = [(found.argmax(1) == y[has_votes]).mean() for found in (proba[0][has_votes], proba[1])]
     assert right[0] > 0.95 > right[1]
+    assert (proba[0][~has_votes].argmax(1) == y[~has_votes]).mean() > 0.9
+
+
+@pytest.mark.parametrize("is_long", [False, True], ids=["wide", "long"])
+@pytest.mark.parametrize("sample_weight", [None, np.linspace(0.5, 1.5, 150)], ids=["alike", "weighted"])
+def test_rows_without_votes_are_refused_or_left_out(is_long, sample_weight):
+    X, y, _ = noisy_iris()
+    votes = np.where(RNG.random((150, 2)) < 0.2, RNG.integers(0, 3, (150, 2)), y[:, None]).astype(object)
+    votes[::3] = None
+    there = np.flatnonzero(np.arange(150) % 3)
+    given = votes
+    if is_long:
+        items, who = np.nonzero(votes.astype(bool) | (votes == 0))
+        given = pd.DataFrame({"item": items, "annotator": who, "label": votes[items, who].astype(int)})
+    clf = bp.GaussianNB(inference="em")
+    with pytest.raises(ValueError, match=r"no annotator has labelled row 0\. .*unlabelled='drop'"):
+        clf.fit(X, annotations=given, sample_weight=sample_weight)
+    dropping = bp.GaussianNB(inference="em", unlabelled="drop").fit(
+        X, annotations=given, sample_weight=sample_weight
+    )
+    clf.fit(
+        X[there], annotations=votes[there], sample_weight=None if sample_weight is None else sample_weight[there]
+    )
+    np.testing.assert_allclose(dropping.predict_proba(X), clf.predict_proba(X), rtol=1e-12)
+    np.testing.assert_allclose(dropping.completed_proba()["proba"], clf.completed_proba()["proba"], rtol=1e-12)
 
 
 @pytest.mark.parametrize("inference", ["em", bp.Gibbs(draws=40, tune=5, chains=1, random_state=4)])
