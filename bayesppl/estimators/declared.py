@@ -26,17 +26,15 @@ from bayesppl.errors import ImproperError, NotConjugateError, warn
 from bayesppl.estimators.classifier import BayesClassifier, ask
 from bayesppl.estimators.shell import check_n_jobs
 from bayesppl.families import Family
-from bayesppl.families.gaps import have_gaps
 from bayesppl.files.saving import write
 from bayesppl.inference import Inference, choose
 from bayesppl.kernels.arrays import Array
-from bayesppl.kernels.ranges import row_ranges
 from bayesppl.model.calibration import Option, check_option
 from bayesppl.model.declaration import ClassWeights, Declaration
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.learned import Learned
 from bayesppl.model.rules import check_rule
-from bayesppl.model.training_rows import encoded
+from bayesppl.model.training_rows import gaps_apart
 from bayesppl.model.tuning import Objective, Tuning, as_tuning
 
 if TYPE_CHECKING:
@@ -254,11 +252,7 @@ def with_gaps_apart(clf: DeclaredClassifier, rows: Rows) -> Rows:
     """Count rows that lack cells which sums need among those partly known, where these are completed."""
     if not choose(clf.inference).completes_rows or not len(rows):
         return rows
-    family = clf.declaration.bind(rows).family
-    with rows.naming_rows():
-        X = encoded(family, rows.table)
-        gaps = [have_gaps(family, X[some]) for some in row_ranges(*X.shape)]
-    return rows.with_partly(np.flatnonzero(np.concatenate(gaps)))
+    return gaps_apart(clf.declaration.bind(rows).family, rows)
 
 
 def read_first(

@@ -8,12 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from bayesppl.data.annotations import read_soft
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Table, read_range
 from bayesppl.errors import ChangedRowsError, NotConjugateError
 from bayesppl.families.family import Family
+from bayesppl.families.gaps import have_gaps
 from bayesppl.kernels.arrays import Array, nearly_same_leaves, same_leaves
+from bayesppl.kernels.ranges import row_ranges
+from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
+
+_ONLY_IN_PART = (
+    "every row of the fit is known only in part (its label is in doubt, its component in a mixture or its weight "
+    "in a t density unknown), so that none can be left out exactly: judge the fit by rows that it has not seen"
+)
 
 
 def training_rows(fitted: Fitted) -> Rows | None:
@@ -51,12 +60,21 @@ def require_training_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_w
     if held is not None:
         require_known_rows(held)
         return held
+    learned, n_classes = fitted.learned, len(fitted.classes)
+    if "rows_partly_known" in fitted.posterior.record and not learned.statistics.parts[CLASS_WEIGHTS].counts.any():
+        raise NotConjugateError(_ONLY_IN_PART)
     if X is None or y is None:
         raise ValueError(
             "the rows of the fit are not held any more (after loading or partial_fit they never are); pass X and y"
         )
-    rows = fitted.learned.read(X, y, sample_weight)
-    found, known = np.bincount(rows.codes, rows.weights, len(fitted.classes)), fitted.learned.class_count
+    if n_classes > 1 and np.shape(y)[1:] == (n_classes,):
+        table = learned.columns.align(X)
+        rows = read_soft(table, y, sample_weight, learned.classes, None, learned.unlabelled)
+    else:
+        rows = learned.read(X, y, sample_weight)
+    found, known = np.bincount(rows.codes, rows.weights, n_classes), learned.class_count
+    if learned.completed is not None:
+        rows = gaps_apart(fitted.model.family, rows)
     differs = ~np.isclose(found, known)
     if differs.any():
         k = int(differs.argmax())
@@ -80,11 +98,15 @@ def require_known_rows(rows: Rows) -> None:
     NotConjugateError
     """
     if rows.partly is not None and not len(rows):
-        raise NotConjugateError(
-            "every row of the fit is known only in part (its label is in doubt, its component in a mixture or its "
-            "weight in a t density unknown), so that none can be left out exactly: judge the fit by rows that it "
-            "has not seen"
-        )
+        raise NotConjugateError(_ONLY_IN_PART)
+
+
+def gaps_apart(family: Family, rows: Rows) -> Rows:
+    """Count rows that lack cells which sums need among those partly known."""
+    with rows.naming_rows():
+        X = encoded(family, rows.table)
+        gaps = [have_gaps(family, X[some]) for some in row_ranges(*X.shape)]
+    return rows.with_partly(np.flatnonzero(np.concatenate(gaps)))
 
 
 @dataclass(frozen=True)

@@ -528,3 +528,39 @@ def test_a_selector_of_columns_is_not_stored(path: Path) -> None:
     named = {name: (columns, family) for name, (columns, family) in loaded.families_.items()}
     again = loaded.set_params(blocks=named).fit(X, list("aabb"))
     np.testing.assert_allclose(again.predict_proba(X), clf.predict_proba(X))
+
+
+GAPPY = np.where(np.arange(600).reshape(150, 4) % 29 == 1, np.nan, IRIS)
+IN_DOUBT = np.where(np.arange(150)[:, None] % 10 == 0, [0.5, 0.3, 0.2], np.eye(3)[SPECIES])
+
+
+@pytest.mark.parametrize(
+    ("clf", "X", "y"),
+    [
+        (bp.LinearDiscriminantAnalysis(inference="em"), GAPPY, SPECIES),
+        (
+            bp.QuadraticDiscriminantAnalysis(inference=bp.Gibbs(draws=60, tune=5, chains=1, random_state=0)),
+            GAPPY,
+            SPECIES,
+        ),
+        (bp.GaussianNB(inference="em", classes=[0, 1, 2]), IRIS, IN_DOUBT),
+    ],
+    ids=["gaps", "gaps, draws", "labels in doubt"],
+)
+@pytest.mark.filterwarnings("ignore::bayesppl.ConvergenceWarning")  # of few draws
+def test_rows_partly_known_are_passed_again(clf, X, y, path: Path) -> None:
+    clf.fit(X, y)
+    expected = clf.loo()
+    for fit in (clf, saved(clf, path)):
+        found = fit.loo(X, y)
+        assert found.log_score == expected.log_score
+        np.testing.assert_array_equal(found.log_proba, expected.log_proba)
+    with pytest.raises(ValueError, match="these are not the rows of the fit"):
+        clf.loo(IRIS + 1, y)
+
+
+def test_a_loaded_mixture_has_no_rows_to_leave_out(path: Path) -> None:
+    clf = bp.GenerativeClassifier(bp.Mixture(bp.Gaussian("diag"), 2), inference="em").fit(IRIS, SPECIES)
+    for ask in (clf.loo, saved(clf, path).loo, lambda: bp.load(path).loo(IRIS, SPECIES)):
+        with pytest.raises(bp.NotConjugateError, match="every row of the fit is known only in part"):
+            ask()
