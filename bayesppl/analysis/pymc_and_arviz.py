@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
     from bayesppl.inference.pymc.reading.solving import ReadModel
 
+#: What is raised where a group does not exist.
+_ABSENT = NotAvailableError, ChangedRowsError, ImproperError, NotConjugateError, NotImplementedError
+
 
 def to_pymc(fitted: Fitted, likelihood: Likelihood = "rows") -> Any:
     """Build the same model as a ``pm.Model`` with named dims, to inspect, extend and sample.
@@ -179,7 +182,7 @@ def build_tree(
     for name in (*sorted(wanted, key=GROUPS.index), *(() if X is None else NEW_ROWS)):
         try:
             built[name] = builders[name](trunk)
-        except (NotAvailableError, ChangedRowsError, ImproperError, NotConjugateError) as reason:
+        except _ABSENT as reason:
             if not every:
                 raise
             left_out.append(f"{name}: {reason}")

@@ -184,7 +184,9 @@ def _check(
     try:
         draws = pm.draw(variable, _CHECKED_DRAWS, mode=interpreted, random_seed=0)
     except NotImplementedError as error:
-        raise ImproperError(f"the prior of {name!r} is improper, it has no draws: {error}") from error
+        raise ImproperError(
+            f"the prior of {name!r} has no draws: it is improper, or lacks the function that makes them ({error})"
+        ) from error
     except ValueError as error:
         raise ValueError(_misfit(name, dims, shape, tuple(variable.type.shape))) from error
     if not (_broadcasts(draws.shape[1:], shape) if shared else draws.shape[1:] == shape):

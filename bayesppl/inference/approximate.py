@@ -171,8 +171,13 @@ class SMC(DrawingByStatistics):
     def _draw(self, model: GenerativeModel, prior: Joint, pymc_model: Any) -> Draws:
         import pymc as pm
 
+        from bayesppl.inference.pymc.prior_draws import require_unconfined
+
         for name in ("draws", "chains"):
             whole(f"SMC: {name}", getattr(self, name), 1)
+        require_unconfined(pymc_model)
+        for variable in pymc_model.free_RVs:  # at which all particles would begin
+            pymc_model.set_initval(variable, None)
         try:
             with pymc_model, _as_usual():
                 tree = pm.sample_smc(

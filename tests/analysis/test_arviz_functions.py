@@ -162,6 +162,28 @@ def test_a_potential_of_the_prior_has_a_density_and_no_draws():
 
 
 @pytest.mark.filterwarnings("ignore::bayesppl.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "scale",
+    [
+        lambda: pm.HalfFlat("scale"),
+        lambda: pm.CustomDist("scale", logp=lambda value: -value, transform=transforms.log, initval=1.0),
+    ],
+    ids=["flat", "by its density"],
+)
+def test_a_prior_without_draws_leaves_the_other_groups(scale):
+    with pm.Model() as without:
+        label = pm.Categorical("y", np.full(2, 0.5), observed=CODES)
+        mean = pm.Normal("mean", 0.0, 2.0, shape=2)
+        pm.Normal("x", mean[label], scale(), observed=RNG.normal(CODES, 1.0))
+    clf = bp.from_pymc(without, inference=bp.NUTS(draws=30, tune=30, chains=1, random_state=1))
+    tree = clf.to_datatree(groups="all")
+    assert {"posterior", "log_likelihood"} <= set(tree.children)
+    assert "prior: " in tree.attrs["left_out"]
+    with pytest.raises(bp.NotConjugateError, match=r"no draws of|confines the prior"):
+        clf.to_datatree(groups="prior")
+
+
+@pytest.mark.filterwarnings("ignore::bayesppl.ConvergenceWarning")
 @pytest.mark.parametrize("transform", [transforms.ordered, transforms.Interval(-0.5, 1.0)])
 def test_a_prior_that_a_transform_confines_has_no_draws(transform):
     with pm.Model() as confined:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
+from pymc.distributions import transforms
 from pytensor.compile.mode import Mode
 from scipy.stats import beta, halfnorm
 from sklearn.base import clone
@@ -22,6 +23,30 @@ from bayesppl.model.fitted import Fitted
 from bayesppl.model.learned import Learned
 from bayesppl.model.posterior import DrawsReport
 from bayesppl.model.sampled import Sampled
+
+
+def _ordered(name, dims):
+    found = pm.Normal(name, 0.0, 2.0, dims=dims)
+    pm.Potential("order", pm.math.switch(found[1, 0] > found[0, 0], 0.0, -np.inf))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("mean", "words"),
+    [
+        (_ordered, "the potential 'order' is a factor of the prior"),
+        (
+            lambda name, dims: pm.Normal(name, dims=dims, transform=transforms.Interval(-1, 1)),
+            "the transform Interval confines the prior of 'mean'",
+        ),
+    ],
+    ids=["potential", "transform"],
+)
+def test_a_prior_that_is_cut_has_no_draws(mean, words):
+    model, prior, _ = _parts(bp.Gaussian("diag", mean=mean, sd=pm.HalfNormal.dist(2)), REALS)
+    with pytest.raises(bp.NotConjugateError, match=words):
+        draw_prior(model, prior, 10, seed=1)
+
 
 RNG = np.random.default_rng(5)
 BITS = RNG.integers(0, 2, size=(30, 2))
@@ -284,7 +309,7 @@ def test_a_mode_does_not_depend_on_units_or_on_where_the_search_starts():
         (pm.Normal.dist(0.5, 0.1), ValueError, "must be numbers between 0 and 1, but its prior allows -0.5"),
         (pm.Beta.dist(np.ones(5), 1.0), ValueError, r"does not fit its dims \(class: 2, feature: 2\)"),
         (lambda name, dims: pm.Beta(name, 1, 1, shape=3), ValueError, "does not fit its dims"),
-        (lambda name, dims: pm.Flat(name, dims=dims), bp.ImproperError, "is improper, it has no draws"),
+        (lambda name, dims: pm.Flat(name, dims=dims), bp.ImproperError, "has no draws: it is improper, or lacks"),
         (lambda name, dims: pm.Normal("z", dims=dims), ValueError, "must be numbers between 0 and 1"),
         (
             lambda name, dims: pm.Beta(name, pm.Gamma("x", 2, 1), 1, dims=dims),

@@ -95,7 +95,8 @@ def draw_prior(model: GenerativeModel, prior: Joint, size: int, seed: int) -> Th
     """Draw from a prior some of whose parts are declared in PyMC; the others are drawn exactly."""
     ensure_cache()
     import pymc as pm
-    from pytensor.compile.mode import Mode
+
+    from bayesppl.inference.pymc.prior_draws import draw_variables
 
     drawn: Theta = {}
     rng = np.random.default_rng(seed)
@@ -108,8 +109,7 @@ def draw_prior(model: GenerativeModel, prior: Joint, size: int, seed: int) -> Th
     with pm.Model(coords=model.coords) as pymc_model:
         prior.declare(model.dims)
     names = [*declared, *hyperparameters(pymc_model)]
-    values = pm.draw([pymc_model[name] for name in names], size, random_seed=seed, mode=Mode("py", None))
-    return drawn | dict(zip(names, values, strict=True))
+    return drawn | draw_variables(pymc_model, [pymc_model[name] for name in names], size, seed)
 
 
 def declared_log_prior(model: GenerativeModel, prior: Joint, theta: Theta) -> Theta:

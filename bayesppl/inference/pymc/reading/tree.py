@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 import pymc as pm
-from pymc.distributions.transforms import _default_transform
-from pytensor.compile.mode import Mode
 from pytensor.graph.traversal import ancestors
 
 from bayesppl.data.names import listed
 from bayesppl.errors import NotConjugateError
 from bayesppl.inference.pymc.graphs import Interpreter, evaluate, substitute
 from bayesppl.inference.pymc.model_density import log_priors
+from bayesppl.inference.pymc.prior_draws import draw_variables
 from bayesppl.inference.pymc.reading.blocks import Reading
 from bayesppl.inference.pymc.reading.solving import block_names
 from bayesppl.kernels.arrays import Theta
@@ -107,27 +106,10 @@ def log_prior_group(reading: Reading, posterior: Any, flat: Theta, lead: Mapping
 
 
 def prior_group(reading: Reading, lead: Mapping[str, Any], seed: int) -> Any:
-    """Draw from the prior of the user's variables.
-
-    Raises
-    ------
-    NotConjugateError
-        If a potential or a transform is a factor of the prior.
-    """
+    """Draw from the prior of the user's variables."""
     model = reading.model
-    if model.potentials:
-        raise NotConjugateError(
-            f"the potential {model.potentials[0].name!r} is a factor of the prior, which has no draws of its own"
-        )
-    for variable, transform in model.rvs_to_transforms.items():
-        if transform is not None and type(transform) is not type(_default_transform(variable.owner.op, variable)):
-            raise NotConjugateError(
-                f"the transform {type(transform).__name__} confines the prior of {variable.name!r}, which has no "
-                "draws of its own"
-            )
     size = int(np.prod([len(labels) for labels in lead.values()]))
-    drawn = pm.draw(model.free_RVs, size, random_seed=seed, mode=Mode("py", None))
-    found = {variable.name: values for variable, values in zip(model.free_RVs, drawn, strict=True)}
+    found = draw_variables(model, model.free_RVs, size, seed)
     return _dataset(reading, found | deterministics(reading, found), lead)
 
 
