@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayesppl.data.arguments import aligned, labels_of, real
+from bayesppl.data.frames import warn_of_other_orders
 from bayesppl.data.labels import Unlabelled, codes_among, encode_labels, warn_of_minus_one, without_missing
 from bayesppl.data.names import listed, spelled
 from bayesppl.data.partly_known import PartlyKnown, Votes
@@ -141,6 +142,7 @@ def read_annotated(
             n_rows = len(found)
         table: Table = MatrixTable((), np.empty((n_rows, 0)))
     else:
+        warn_of_other_orders(X, sample_weight=sample_weight, **({} if is_long else {"annotations": annotations}))
         table, rows = as_table(X), np.asarray(items)
         outside = np.isin(rows, np.arange(len(table)), invert=True)
         if outside.any():
@@ -196,6 +198,7 @@ def read_soft(
             "label_noise says how often labels are wrong, and y holds probabilities, which say so of each row "
             "already: set_params(label_noise=None), or pass the most probable labels as y"
         )
+    warn_of_other_orders(X, y=y, sample_weight=sample_weight)
     table, given = as_table(X), _probabilities(y, classes)
     if given.shape != (len(table), len(classes)):
         raise ValueError(

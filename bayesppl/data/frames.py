@@ -14,6 +14,7 @@ from bayesppl.data.levels import as_level
 from bayesppl.data.matrices import plain, read_matrix
 from bayesppl.data.names import listed, only_count, positions_of
 from bayesppl.data.table import ROWS_BY_COLUMN, MatrixTable, Table
+from bayesppl.errors import warn
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import Extent
 
@@ -193,10 +194,27 @@ def _native(value: Any) -> Any:
     return native.to_pandas(integer_object_nulls=True, date_as_object=False, ignore_metadata=True)
 
 
-def is_other_order(X: Any, y: Any) -> bool:
-    """Whether labels and rows have the same index in pandas, in different orders."""
-    X, y = (nw.to_native(value, pass_through=True) for value in (X, y))
-    if not (nw.dependencies.is_pandas_dataframe(X) and nw.dependencies.is_pandas_series(y)):
+def warn_of_other_orders(X: Any, **given: Any) -> None:
+    """Warn where what is given for each row has the index of ``X`` in pandas, in another order.
+
+    Parameters
+    ----------
+    X : table or (n_rows, n_features) array-like
+    given : (n_rows,) or (n_rows, n) array-like
+        By the names of arguments.
+    """
+    for name, values in given.items():
+        if _is_other_order(*(nw.to_native(value, pass_through=True) for value in (X, values))):
+            warn(
+                f"X and {name} have the same index in different orders, and are paired by position. Pass "
+                f"{name}.loc[X.index] to pair them by index, or reset the index of both",
+                UserWarning,
+            )
+
+
+def _is_other_order(X: Any, y: Any) -> bool:
+    is_series_or_frame = nw.dependencies.is_pandas_series(y) or nw.dependencies.is_pandas_dataframe(y)
+    if not (nw.dependencies.is_pandas_dataframe(X) and is_series_or_frame):
         return False
     return not X.index.equals(y.index) and len(X) == len(y) and X.index.isin(y.index).all() and y.index.is_unique
 

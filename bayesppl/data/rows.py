@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from bayesppl.data.columns import to_float
-from bayesppl.data.frames import is_other_order
+from bayesppl.data.frames import warn_of_other_orders
 from bayesppl.data.labels import (
     REFUSED,
     Unlabelled,
@@ -22,7 +22,7 @@ from bayesppl.data.matrices import plain
 from bayesppl.data.partly_known import PartlyKnown
 from bayesppl.data.read_table import as_table
 from bayesppl.data.table import Table
-from bayesppl.errors import RowError, rows_at, warn
+from bayesppl.errors import RowError, rows_at
 from bayesppl.kernels.arrays import Array
 
 #: Tables of up to this many numbers (a megabyte) are copied to be held, in a fraction of the time that their
@@ -91,13 +91,7 @@ class Rows:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         table = as_table(X)
-        for name, values, what in (("y", y, "labels"), ("sample_weight", sample_weight, "weights")):
-            if is_other_order(X, values):
-                warn(
-                    f"X and {name} have the same index in different orders; rows and {what} are paired by "
-                    f"position. Pass {name}.loc[X.index] to pair them by index, or reset the index of both",
-                    UserWarning,
-                )
+        warn_of_other_orders(X, y=y, sample_weight=sample_weight)
         labels, absent = without_missing(y, unlabelled)
         is_blank = len(absent) > 0 and bool(absent.all())
         if classes is None:

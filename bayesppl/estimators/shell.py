@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
+from bayesppl.data.frames import warn_of_other_orders
 from bayesppl.data.labels import REFUSED, encode_labels, without_missing
 from bayesppl.data.names import spelled
 from bayesppl.data.rows import check_weights
@@ -120,6 +121,7 @@ class Shell[F: Fitted | Stack](ClassifierMixin, BaseEstimator, ABC):
         TypeError
             If labels are of another type than those of the fit.
         """
+        warn_of_other_orders(X, y=y, sample_weight=sample_weight)
         absent = without_missing(y, replace(getattr(self, "missing_labels", REFUSED), action="drop"))[1]
         if absent.any():
             raise RowError(

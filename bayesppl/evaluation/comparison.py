@@ -13,6 +13,7 @@ from sklearn.base import clone
 from bayesppl.analysis import scores
 from bayesppl.analysis.parameter_tables import PROB, coord, parameter_summary, tails
 from bayesppl.data.arguments import generator, whole
+from bayesppl.data.frames import warn_of_other_orders
 from bayesppl.data.labels import codes_among
 from bayesppl.data.read_table import as_table
 from bayesppl.errors import NotConjugateError, UndefinedEstimateError
@@ -136,6 +137,7 @@ def compare(
     require_declared("clf", clf)
     rng = generator(random_state)
     fitted = clone(clf).fit(X_train, y_train)
+    warn_of_other_orders(X_test, y_test=y_test)
     table, codes = as_table(X_test), codes_among(y_test, fitted.classes_)
     if len(codes) != len(table) or len(table) == 0:
         raise ValueError(

@@ -141,8 +141,19 @@ def test_labels_in_another_order_than_their_rows_are_warned_of():
     with pytest.warns(UserWarning, match=r"same index in different orders.*y\.loc\[X\.index\]"):
         bp.GaussianNB().fit(frame, shuffled)
     weights = pd.Series(np.arange(1.0, 41.0)).sample(frac=1, random_state=0)
-    with pytest.warns(UserWarning, match=r"weights are paired by position.*sample_weight\.loc\[X\.index\]"):
+    with pytest.warns(UserWarning, match=r"are paired by position.*sample_weight\.loc\[X\.index\]"):
         bp.GaussianNB().fit(frame, HALVES, weights)
+    clf = bp.GaussianNB().fit(frame, HALVES)
+    with pytest.warns(UserWarning, match=r"same index in different orders.*y\.loc\[X\.index\]"):
+        clf.score(frame, shuffled)
+    with pytest.warns(UserWarning, match=r"same index in different orders.*y_test\.loc\[X\.index\]"):
+        bp.compare(clf, frame, HALVES, frame, shuffled)
+    soft = pd.get_dummies(shuffled).astype(float)
+    with pytest.warns(UserWarning, match=r"same index in different orders.*y\.loc\[X\.index\]"):
+        bp.GaussianNB(classes=np.unique(HALVES), inference="em").fit(frame, soft)
+    votes = shuffled.to_frame("one").assign(two=shuffled)
+    with pytest.warns(UserWarning, match=r"same index in different orders.*annotations\.loc\[X\.index\]"):
+        bp.GaussianNB(inference="em").fit(frame, annotations=votes)
     bp.GaussianNB().fit(frame, shuffled.loc[frame.index])
     bp.GaussianNB().fit(frame, shuffled.reset_index(drop=True))
     bp.GaussianNB().fit(frame, shuffled.to_numpy())

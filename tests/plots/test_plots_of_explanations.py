@@ -45,12 +45,31 @@ def test_intervals_are_those_of_the_draws_or_of_the_rows(iris):
 def test_the_nomogram_shows_the_weight_of_every_value(iris):
     clf, X = iris
     ax = plot_nomogram(clf, X, "virginica", "versicolor")
-    curve = next(line for line in ax.lines if len(line.get_xdata()) == 101)
-    column = X.iloc[:, 0]
-    rows = X.iloc[[0, 0]].copy()
-    rows.iloc[:, 0] = [column.min(), column.max()]
-    weights = clf.explain(rows, "versicolor")["weight"].sel({"class": "virginica"}).values[:, 0]
-    np.testing.assert_allclose(np.asarray(curve.get_xdata())[[0, -1]], weights, rtol=1e-9)
+    _assert_read_off(ax, clf, X, "virginica", "versicolor")
+
+
+def test_a_nomogram_is_read_off_where_densities_have_steps_and_atoms():
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 400)
+    fares = np.where(rng.random(400) < 0.3, 0.0, rng.choice([7.25, 7.9, 8.05, 26.0, 512.0], 400) + y)
+    X = pd.DataFrame(
+        {"fare": fares, "age": np.where(rng.random(400) < 0.5, rng.gamma(2.0, 2.0 + y), 40 + 9.0 * y)}
+    )
+    clf = bp.MixedNB(
+        {"steps": (["fare", "age"], bp.Histogram(edges={"fare": [7.5, 8.0, 30.0], "age": [3.0, 35.0]}))}
+    )
+    clf.fit(X, y)
+    _assert_read_off(plot_nomogram(clf, X, 1), clf, X, 1, 0)
+
+
+def _assert_read_off(ax, clf, X, label, against):
+    """The weight of every value of the first column, read off its curve at the height of the value."""
+    curve = next(line for line in ax.lines if len(line.get_xdata()) > 100)
+    column = X.iloc[:, 0].to_numpy()
+    height = 0.3 - 0.6 * (column - column.min()) / np.ptp(column)
+    x, y = (np.asarray(values)[::-1] for values in (curve.get_xdata(), curve.get_ydata()))
+    weights = clf.explain(X, against)["weight"].sel({"class": label}).values[:, 0]
+    np.testing.assert_allclose(np.interp(height, y, x), weights, rtol=1e-6, atol=1e-9)
 
 
 def test_a_nomogram_of_levels_names_them():
