@@ -54,7 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     typed = sys.argv[1:] if arguments is None else list(arguments)
     try:
         with running(typed), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".* written as text")  # remarks about columns have other advice
+            for words in ("written as text", "different texts in"):  # remarks about columns have other advice
+                warnings.filterwarnings("ignore", f".* {words}")
             warnings.showwarning = lambda message, *_: warn([in_options(str(message))])
             cli.main(args=typed, prog_name="bayesppl", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:

@@ -13,6 +13,7 @@ import numpy as np
 
 from bayesppl.cli.options import Chosen
 from bayesppl.cli.terminal import is_number, table
+from bayesppl.data.levels import FEW_LEVELS, are_near_unique
 from bayesppl.data.names import listed, meant
 from bayesppl.kernels.arrays import Array
 
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
 
 # Columns of the data that are listed one by one.
 _MOST_COLUMNS = 12
-
-# Text is near-unique where more than this share of its cells differ from all others, and there are more texts than
-# a few. Whole numbers number the rows where all of them differ, and there are more than a few.
-_UNIQUE_SHARE, _FEW_TEXTS = 0.5, 20
 
 # Texts that often stand for a missing cell.
 _MARKS = ("?", "-", "--", ".", "n.a.", "unknown", "missing", "none")
@@ -105,7 +102,7 @@ def remarks(X: Any, decimal: str = ".", left_out: Collection[Hashable] = ()) -> 
     for name, cells in X.items():
         drop = f"leave it out with --drop {shlex.quote(str(name))}"
         n_cells, n_different = int(cells.count()), int(cells.nunique())
-        if cells.dtype.kind in "iu" and n_different == n_cells > _FEW_TEXTS:
+        if cells.dtype.kind in "iu" and n_different == n_cells > FEW_LEVELS:
             yield (
                 f"column {name!r} holds a whole number of its own in each of {n_cells} rows, and is used as a "
                 f"number; if it identifies rows, {drop}"
@@ -137,7 +134,7 @@ def remarks(X: Any, decimal: str = ".", left_out: Collection[Hashable] = ()) -> 
                 f"column {name!r} holds dates, taken for {n_different} levels, which new rows will not have: "
                 f"{drop}, or put numbers such as the day of the year in its place"
             )
-        elif n_different > max(_FEW_TEXTS, _UNIQUE_SHARE * n_cells):
+        elif are_near_unique(n_different, n_cells):
             if name not in left_out:
                 yield (
                     f"column {name!r} holds {n_different} different texts in {n_cells} rows; as levels they hold "

@@ -14,6 +14,10 @@ from bayesppl.errors import RowError, warn
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.integer_levels import Places, distinct_integers, smallest_type
 
+# Text is near-unique where more than this share of its cells differ from all others, and there are more texts than
+# a few.
+_UNIQUE_SHARE, FEW_LEVELS = 0.5, 20
+
 
 def factorize(values: Array, name: Hashable) -> tuple[list[Hashable], Array]:
     """Turn the raw values of one column into codes.
@@ -146,13 +150,28 @@ def check_levels(name: Hashable, levels: Sequence[Hashable], codes: Array) -> No
             "different levels; convert the column to one type"
         )
     warn_of_spellings(f"column {name!r}", levels)
+    n_cells = int(np.count_nonzero(codes >= 0))
     if len(levels) > 1 and _are_decimals(levels):
+        has_commas = any("," in level for level in levels if isinstance(level, str))
+        way = "pandas.to_numeric(cells.str.replace(',', '.'))" if has_commas else "pandas.to_numeric"
         warn(
             f"column {name!r} holds numbers that are written as text, such as {levels[0]!r}, so that its "
             f"{len(levels)} different ones are levels without an order. Convert measurements to numbers, as by "
-            "pandas.to_numeric",
+            f"{way}",
             UserWarning,
         )
+    elif are_near_unique(len(levels), n_cells) and all(isinstance(level, str) for level in levels):
+        warn(
+            f"column {name!r} holds {len(levels)} different texts in {n_cells} rows; as levels they hold no "
+            "information about new rows. Leave the column out, or count its words first, as by "
+            f"sklearn.compose.make_column_transformer((CountVectorizer(), {name!r}))",
+            UserWarning,
+        )
+
+
+def are_near_unique(n_levels: int, n_cells: int) -> bool:
+    """Whether there are more than a few levels, most of them of one row."""
+    return n_levels > max(FEW_LEVELS, _UNIQUE_SHARE * n_cells)
 
 
 def warn_of_spellings(what: str, levels: Iterable[Any]) -> None:

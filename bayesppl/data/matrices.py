@@ -19,7 +19,9 @@ _COMPLEX = "Complex data not supported: give real and imaginary parts columns of
 _TEXTS = (
     "Expected 2D array, got texts instead, where rows by columns must be. Count their words first, as in "
     "sklearn.pipeline.make_pipeline(CountVectorizer(), bayesppl.DirichletMultinomialNB()); if they are levels "
-    "of one column, pass a table that names it, as in pandas.DataFrame({'colour': X})"
+    "of one column, pass a table that names it, as in pandas.DataFrame({'colour': X}). Candidates of an "
+    "AutoClassifier count words of such a column, by sklearn.compose.make_column_transformer((CountVectorizer(), "
+    "'colour'))"
 )
 
 _NOT_TWO_DIMENSIONAL = (

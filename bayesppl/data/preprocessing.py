@@ -27,7 +27,15 @@ class Preprocessing:
 
     def transform(self, X: Any) -> Table:
         """Recode rows."""
-        return as_table(self.steps.transform(as_table(X).native()))
+        table = as_table(X)
+        found = as_table(self.steps.transform(table.native()))
+        if len(found) != len(table):
+            raise ValueError(
+                f"the transformers of a candidate make {len(found)} rows of {len(table)}, as those of texts do "
+                "with a table: name the column, as in sklearn.compose.make_column_transformer((CountVectorizer(), "
+                f"{table.names[0]!r}))"
+            )
+        return found
 
     def columns_read(self, names: Sequence[Hashable]) -> Sequence[Hashable]:
         """Name the columns of a table that matter: any of them may."""

@@ -13,7 +13,7 @@ from bayesppl.data.table import MatrixTable
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.rules import RuleName
 from bayesppl.plots.densities import grid_along
-from bayesppl.plots.style import Style, axes_or_new, colour, legend_beside, marker, name_axes, rows_of
+from bayesppl.plots.style import Style, axes_or_new, colour, in_legend, legend_beside, marker, name_axes, rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,7 +95,7 @@ def plot_decision_boundary(
         codes = Rows.read(X, y, classes=clf.classes_).codes
         style: Style = {"markeredgecolor": "0.15", "markeredgewidth": 0.5, "markersize": 5}
         for k, label in enumerate(clf.classes_.tolist()):
-            ax.plot(*points[codes == k].T, marker(k), color=colour(k), label=str(label), **style)
+            ax.plot(*points[codes == k].T, marker(k), color=colour(k), label=in_legend(label), **style)
         legend_beside(ax)
     ax.set(xlim=extent[:2], ylim=extent[2:])
     name_axes(ax, *table.names)

@@ -25,6 +25,7 @@ from bayesppl.plots.style import (
     colour,
     drawn_names,
     given_cells,
+    in_legend,
     legend_beside,
     line_style,
     name_axes,
@@ -306,7 +307,7 @@ def _draw_density(
         if len(own):
             heights = np.histogram(own[~(has_atom & (own == 0))], edges)[0] / (len(own) * np.diff(position))
             ax.stairs(heights, edges, fill=True, color=colour(k), alpha=0.25)
-        ax.plot(grid, density[:, k], color=colour(k), linestyle=line_style(k), label=str(label))
+        ax.plot(grid, density[:, k], color=colour(k), linestyle=line_style(k), label=in_legend(label))
     ax.set_ylim(0, None)
     if has_atom:
         zero = density_of(np.zeros(1))[0]
@@ -337,7 +338,7 @@ def _draw_levels(
         share = np.bincount(own, minlength=len(levels))[most] / max(1, len(own))
         middle = at + (k - (len(clf.classes_) - 1) / 2) * width
         ax.bar(middle, share, width, color=colour(k), alpha=0.25)
-        ax.plot(middle, mass[:, k], "_", color=colour(k), markersize=9, markeredgewidth=2, label=str(label))
+        ax.plot(middle, mass[:, k], "_", color=colour(k), markersize=9, markeredgewidth=2, label=in_legend(label))
     shown = (f"{level:.4g}" if isinstance(level, float) else level for level in (levels[j] for j in most))
     ax.set_xticks(at, drawn_names(shown, 10), rotation=45, ha="right", fontsize="small")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.data.names import spelled
-from bayesppl.plots.style import axes_or_new, bar_style, colour, drawn_name, drawn_names, marker, tidy
+from bayesppl.plots.style import axes_or_new, bar_style, colour, drawn_name, drawn_names, in_legend, marker, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,7 @@ def plot_completed(clf: Any, *, ax: Axes | None = None) -> Axes:
     bottom = np.zeros(len(proba))
     for k, name in enumerate(drawn_names(clf.classes_.tolist())):
         style = {**bar_style(k), "linewidth": 0.0}
-        ax.bar(np.arange(len(proba)), proba[:, k], 1.0, bottom=bottom, label=name, **style)
+        ax.bar(np.arange(len(proba)), proba[:, k], 1.0, bottom=bottom, label=in_legend(name), **style)
         bottom += proba[:, k]
     ax.set(
         xlim=(-0.5, len(proba) - 0.5), ylim=(0, 1), xlabel="rows, by class and probability",
@@ -98,7 +98,8 @@ def plot_annotator(clf: Any, annotator: str, prob: float = 0.89, *, ax: Axes | N
         ax.hlines(y, lower[:, label], upper[:, label], color=colour(label), linewidth=2, alpha=0.5)
         ax.scatter(
             mean[:, label], y, marker=marker(label), edgecolor=colour(label),
-            facecolor=[colour(label) if k == label else "white" for k in at], zorder=3, label=classes[label],
+            facecolor=[colour(label) if k == label else "white" for k in at], zorder=3,
+            label=in_legend(classes[label]),
         )  # fmt: skip
     ax.set_yticks(at, classes)
     ax.invert_yaxis()

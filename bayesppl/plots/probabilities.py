@@ -21,6 +21,7 @@ from bayesppl.plots.style import (
     bar_style,
     colour,
     drawn_names,
+    in_legend,
     inches,
     legend_beside,
     marker,
@@ -107,7 +108,7 @@ def plot_probabilities(
     figure.suptitle(
         f"The {n_shown} of {found.sizes['row']} held-out rows on which the rules differ most  (× wrong class)"
     )
-    keys = [Patch(label=label, **bar_style(k)) for k, label in enumerate(drawn_names(classes))]
+    keys = [Patch(label=in_legend(label), **bar_style(k)) for k, label in enumerate(drawn_names(classes))]
     figure.legend(handles=keys, title="class", loc="outside right upper", frameon=False)
     return figure
 
@@ -231,7 +232,7 @@ def plot_intervals(
     for k, (label, at) in enumerate(zip(classes, places, strict=True)):
         one = found.isel({"class": k})
         ax.hlines(at, one["lower"], one["upper"], color=colour(k), linewidth=2.5, alpha=0.8)
-        ax.plot(one[middle], at, marker(k), color=colour(k), markersize=size, label=str(label))
+        ax.plot(one[middle], at, marker(k), color=colour(k), markersize=size, label=in_legend(label))
     if not isinstance(interval, xr.Dataset):
         rows = arguments[0] if arguments else options["X"]
         proba = interval.probabilities(rows, rule, options.get("class_weights"))

@@ -250,6 +250,11 @@ def drawn_names(names: Iterable[Any], longest: int = 24) -> list[str]:
     return [_without_formulas(name) for name in short_names(names, longest)]
 
 
+def in_legend(label: Any) -> str:
+    """Write a label of a mark: matplotlib leaves those that begin with an underscore out of legends."""
+    return f" {label}" if str(label).startswith("_") else str(label)
+
+
 def _without_formulas(text: str) -> str:
     return text.replace("$", "\\$")
 

@@ -88,7 +88,14 @@ def categories_and_numbers(
 
 
 def _by_dtype(table: Table, integers: Integers | None) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
-    by_family = {family: names for family, (names, _) in families_by_dtype(table, integers).items()}
+    try:
+        by_family = {family: names for family, (names, _) in families_by_dtype(table, integers).items()}
+    except UndeclaredIntegersError as error:
+        raise UndeclaredIntegersError(
+            f"integer columns may hold codes or measurements: {listed(error.columns)}. Pass "
+            "integers='categorical' or 'gaussian', or a mapping of columns to these, or convert the columns",
+            error.columns,
+        ) from None
     if "poisson" in by_family:
         raise ValueError(
             f"integers makes column {by_family['poisson'][0]!r} a count, but here numbers are correlated "
