@@ -12,6 +12,7 @@ from bayesppl.analysis.draws import thetas
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.columns import missing
 from bayesppl.data.table import Table
+from bayesppl.families.bound import Described
 from bayesppl.families.find_levels import UNSEEN
 from bayesppl.families.gaps import draw_missing
 from bayesppl.kernels.arrays import Array, draw_codes
@@ -37,8 +38,8 @@ def impute(fitted: Fitted, X: Any, draws: int | None = None, random_state: int |
     X : table or (n_rows, n_features) array-like
     draws : int, optional
         How many tables to draw, for multiple imputation: analyse each, and pool the results (Rubin 1987). By
-        default one table of 200 draws: the average of a measurement, the median of a count (and of zeros and
-        ones), and the level that is drawn most often.
+        default one table of 200 draws: the average of a measurement (of angles, on their circle), the median of a
+        count (and of zeros and ones), and the level that is drawn most often.
     random_state : int, optional
 
     Returns
@@ -89,6 +90,16 @@ def _fill(fitted: Fitted, table: Table, draws: int, rng: np.random.Generator) ->
         yield found
 
 
+def _average(values: Array, described: Described | None) -> Array:
+    """Average draws of cells, (n_draws, n_rows): whole numbers by their median, angles on their circle."""
+    if described is not None and described.measure == "mass":
+        return np.asarray(np.quantile(values, 0.5, axis=0, method="inverted_cdf"))
+    if described is None or described.period is None:
+        return np.asarray(values.mean(0))
+    turn = described.period / (2 * np.pi)
+    return np.mod(turn * np.angle(np.exp(1j * values / turn).mean(0)), described.period)
+
+
 def _frame(fitted: Fitted, table: Table, X: Any, cells: dict[Any, Array]) -> Any:
     """Replace the missing cells of the table by these: (n_rows,) for each column, or (n_draws, n_rows)."""
     import pandas as pd
@@ -105,8 +116,7 @@ def _frame(fitted: Fitted, table: Table, X: Any, cells: dict[Any, Array]) -> Any
         is_truth = len(present) > 0 and present.map(lambda cell: isinstance(cell, bool | np.bool_)).all()
         is_number = values.dtype != object and not is_truth
         if values.ndim == 2 and is_number:
-            is_whole = fitted.model.family.bound.measures.get(name) == "mass"
-            values = np.quantile(values, 0.5, axis=0, method="inverted_cdf") if is_whole else values.mean(0)
+            values = _average(values, fitted.model.family.bound.described.get(name))
         elif values.ndim == 2:
             values = pd.DataFrame(values).mode().iloc[0].to_numpy()
         filled = frame[name].where(~gaps, np.nan).astype(np.float64 if is_number else object)

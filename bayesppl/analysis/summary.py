@@ -182,7 +182,7 @@ def _evidence(fitted: Fitted) -> str:
         return f"{float(log_evidence(fitted)['total']):.6g}"
     except (ImproperError, NotConjugateError) as reason:
         if estimated is None:
-            return f"undefined: {reason}"
+            return f"undefined: {fitted.posterior.record.get('no_evidence', reason)}"
         return f"{float(np.mean(estimated)):.6g} (estimated)"
 
 

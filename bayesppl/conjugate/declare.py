@@ -69,7 +69,7 @@ def declare(declaration: Any, name: str, dims: tuple[str, ...], space: Space, *,
     import pymc as pm
 
     model = pm.modelcontext(None)
-    before = set(model.free_RVs)
+    before = {*model.free_RVs, *model.potentials}
     shape = tuple(len(model.coords[dim]) for dim in dims)
     declaration = as_function(declaration, shared=shared)
     if callable(declaration):
@@ -81,7 +81,7 @@ def declare(declaration: Any, name: str, dims: tuple[str, ...], space: Space, *,
             )
     else:
         variable = _register(model, declaration, name, dims, None if shared else shape)
-    for created in set(model.free_RVs) - before:
+    for created in {*model.free_RVs, *model.potentials} - before:
         created.tag.declared_by_user = True
     if name not in model.named_vars:
         variable = pm.Deterministic(name, variable, dims=None if shared else dims)

@@ -56,11 +56,12 @@ class Factor(NamedTuple):
 
 
 class Described(NamedTuple):
-    """The family of a column, what its density is taken over, and its levels, if it has any."""
+    """The family of a column, what its density is taken over, and its levels and its period, if it has any."""
 
     family: str
     measure: Measure
     levels: tuple[Hashable, ...] = ()
+    period: float | None = None
 
 
 def separate(columns: Sequence[Hashable]) -> tuple[Factor, ...]:
@@ -195,7 +196,8 @@ class NumberColumns(BoundColumns):
         alike: Measure = "density" if self.family.support.integers is None else "mass"
         given = self.measure_of or alike
         measures = given if isinstance(given, Mapping) else dict.fromkeys(self.family.columns, given)
-        return {column: Described(self.family.name, measure) for column, measure in measures.items()}
+        period = getattr(self.family, "period", None)  # of numbers on a circle
+        return {c: Described(self.family.name, measure, period=period) for c, measure in measures.items()}
 
     @cached_property
     def factors(self) -> tuple[Factor, ...]:

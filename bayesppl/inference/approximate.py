@@ -17,7 +17,7 @@ import numpy as np
 
 from bayesppl.conjugate import Joint
 from bayesppl.data.arguments import whole
-from bayesppl.errors import UndefinedEstimateError
+from bayesppl.errors import NotConjugateError, UndefinedEstimateError
 from bayesppl.inference.base import DrawingByStatistics, Draws, interrupts_raised
 from bayesppl.inference.laplace import mode_and_root
 from bayesppl.inference.pymc.build import hyperparameters
@@ -171,11 +171,12 @@ class SMC(DrawingByStatistics):
     def _draw(self, model: GenerativeModel, prior: Joint, pymc_model: Any) -> Draws:
         import pymc as pm
 
-        from bayesppl.inference.pymc.prior_draws import require_unconfined
+        from bayesppl.inference.pymc.prior_draws import cut_by
 
         for name in ("draws", "chains"):
             whole(f"SMC: {name}", getattr(self, name), 1)
-        require_unconfined(pymc_model)
+        if (words := cut_by(pymc_model, ())) is not None:
+            raise NotConjugateError(f"{words}, and particles begin as draws of all of it: use inference='nuts'")
         for variable in pymc_model.free_RVs:  # at which all particles would begin
             pymc_model.set_initval(variable, None)
         try:

@@ -25,7 +25,7 @@ from bayesppl.errors import IncompleteDrawsError
 from bayesppl.families.components import COMPONENT
 from bayesppl.inference.mode import find_mode
 from bayesppl.inference.progress import announce_if_slow, is_watched
-from bayesppl.inference.pymc.build import hyperparameters, to_pymc
+from bayesppl.inference.pymc.build import declared_potentials, hyperparameters, to_pymc
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import Diagnosis, diagnose, warn_of_problems
 from bayesppl.model.declaration import GenerativeModel
@@ -116,6 +116,10 @@ class Draws:
     problems: Sequence[str] = ()
 
 
+#: Numbers that estimate or bound the log evidence under a prior that integrates to one.
+_EVIDENCES = "log_marginal_likelihood", "elbo"
+
+
 class Drawing(Inference):
     """An inference that returns draws."""
 
@@ -146,12 +150,17 @@ class Drawing(Inference):
         KeyboardInterrupt
             If the run was interrupted, also where the sampler swallowed the interrupt and returned what it had.
         """
+        from bayesppl.inference.pymc.prior_draws import cut_by
+
         with interrupts_raised(), announce_if_slow(f"fitting by {type(self).__name__}", speaks):
             pymc_model = build()
             began = time.perf_counter()
             drawn = self._draw(model, prior, pymc_model)
             taken = time.perf_counter() - began
         record = {"pymc_version": version("pymc"), "sampling_time": taken, **drawn.record}
+        if (words := cut_by(pymc_model, declared_potentials(pymc_model))) is not None:
+            record = {name: value for name, value in record.items() if name not in _EVIDENCES}
+            record["no_evidence"] = f"{words}, which is not normalised"
         drawn = replace(drawn, record=record)
         found = as_posterior(
             type(self).__name__, model, prior, statistics, drawn, hyperparameters(pymc_model), find_mode

@@ -1,6 +1,7 @@
 """Von Mises class densities: against scipy, with every period, and a fit of hours around midnight."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -87,3 +88,14 @@ def test_the_density_of_the_declared_model_is_that_of_scipy(period):
     )
     found = model.compile_fn(model.logp(vars=[model["x"]], sum=False)[0], mode=Mode("py", None))(point)
     np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_gaps_are_filled_by_the_average_on_the_circle():
+    """Hours about midnight: within an hour of it, of which twenty standard errors of 200 draws are a part."""
+    rng = np.random.default_rng(6)
+    hours = np.mod(np.r_[rng.normal(0.0, 1.0, 60), rng.normal(12.0, 1.0, 60)], 24.0)
+    X = pd.DataFrame({"hour": hours, "size": np.r_[rng.normal(0, 1, 60), rng.normal(9, 1, 60)]})
+    blocks = {"hours": (["hour"], bp.families.VonMises(24.0)), "sizes": (["size"], bp.Gaussian("diag"))}
+    clf = bp.MixedNB(blocks, inference=bp.Laplace(random_state=1)).fit(X, np.repeat(["night", "day"], 60))
+    filled = clf.impute(pd.DataFrame({"hour": [np.nan, np.nan], "size": [0.0, 9.0]}), random_state=0)["hour"]
+    assert np.abs((filled.to_numpy() - [0.0, 12.0] + 12.0) % 24.0 - 12.0).max() < 1.0

@@ -220,6 +220,33 @@ def test_particles_begin_as_draws_of_the_prior_and_not_at_initial_values():
     assert np.abs(evidence - float(exact.log_evidence()["total"])).max() < 0.3
 
 
+def _ordered(name, dims):
+    found = pm.Beta(name, 2.0, 2.0, dims=dims)
+    pm.Potential("order", pm.math.switch(found[0, 0] < found[1, 0], 0.0, -50.0))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("prior", "words"),
+    [
+        (_ordered, "the potential 'order' is a factor of the prior, which is not normalised"),
+        (
+            lambda name, dims: pm.Beta(name, 2.0, 2.0, dims=dims, default_transform=transforms.Interval(0.1, 0.9)),
+            "the transform Interval confines the prior of 'probability', which is not normalised",
+        ),
+    ],
+    ids=["potential", "transform"],
+)
+def test_under_a_prior_that_is_cut_there_is_no_evidence(prior, words):
+    inference = bp.Laplace(draws=50, random_state=1)
+    clf = bp.GenerativeClassifier(bp.Bernoulli(prior), inference=inference).fit(BITS, LABELS)
+    assert "log_marginal_likelihood" not in clf.posterior_.record
+    assert clf.to_datatree().attrs["no_evidence"] == words
+    assert f"undefined: {words}" in " ".join(str(clf.summary()).split())
+    usual = bp.GenerativeClassifier(bp.Bernoulli(pm.Beta.dist(2.0, 2.0)), inference=inference).fit(BITS, LABELS)
+    assert np.isfinite(usual.posterior_.record["log_marginal_likelihood"])
+
+
 def test_a_prior_that_a_transform_confines_is_refused_by_particles():
     def prior(name, dims):
         return pm.Beta(name, 2.0, 3.0, dims=dims, transform=transforms.Interval(0.2, 0.9))

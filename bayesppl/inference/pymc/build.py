@@ -121,6 +121,11 @@ def declared_log_prior(model: GenerativeModel, prior: Joint, theta: Theta) -> Th
     return log_priors([pymc_model[name] for name in hyperparameters(pymc_model)], (), theta)
 
 
+def declared_potentials(pymc_model: Any) -> list[Any]:
+    """Return the potentials that a declared prior creates."""
+    return [potential for potential in pymc_model.potentials if getattr(potential.tag, "declared_by_user", False)]
+
+
 def hyperparameters(pymc_model: Any) -> dict[str, tuple[str, ...]]:
     """Return names and dims of what a declared prior learns besides the parameters of the model."""
     return {

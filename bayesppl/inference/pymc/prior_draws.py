@@ -21,11 +21,8 @@ def draw_variables(model: pm.Model, variables: Sequence[Any], size: int, seed: i
     NotConjugateError
         If a potential or a transform is a factor of the prior, or PyMC has no draws of a distribution.
     """
-    if model.potentials:
-        raise NotConjugateError(
-            f"the potential {model.potentials[0].name!r} is a factor of the prior, which has no draws of its own"
-        )
-    require_unconfined(model)
+    if (words := cut_by(model, model.potentials)) is not None:
+        raise NotConjugateError(f"{words}, which has no draws of its own")
     try:
         drawn = pm.draw(list(variables), size, random_seed=seed, mode=Mode("py", None))
     except NotImplementedError as error:  # of flat priors, and of those declared by a density alone
@@ -33,16 +30,17 @@ def draw_variables(model: pm.Model, variables: Sequence[Any], size: int, seed: i
     return {variable.name: values for variable, values in zip(variables, drawn, strict=True)}
 
 
-def require_unconfined(model: pm.Model) -> None:
-    """Refuse a prior that a transform confines to a part of its support: PyMC draws from all of it.
+def cut_by(model: pm.Model, potentials: Sequence[Any]) -> str | None:
+    """Say which potential or transform makes the prior another than PyMC draws from; None where none does.
 
-    Raises
-    ------
-    NotConjugateError
+    Parameters
+    ----------
+    potentials : sequence of graphs
+        Those that are factors of the prior.
     """
+    for potential in potentials:
+        return f"the potential {potential.name!r} is a factor of the prior"
     for variable, transform in model.rvs_to_transforms.items():
         if transform is not None and type(transform) is not type(_default_transform(variable.owner.op, variable)):
-            raise NotConjugateError(
-                f"the transform {type(transform).__name__} confines the prior of {variable.name!r}, which has no "
-                "draws of its own"
-            )
+            return f"the transform {type(transform).__name__} confines the prior of {variable.name!r}"
+    return None
