@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -122,4 +123,9 @@ def _frame(fitted: Fitted, table: Table, X: Any, cells: dict[Any, Array]) -> Any
         filled = frame[name].where(~gaps, np.nan).astype(np.float64 if is_number else object)
         filled[gaps] = values[gaps]
         frame[name] = filled.astype(bool) if is_truth else filled.infer_objects()
+    if isinstance(X, pd.DataFrame):
+        for name in [name for name in frame if name in X and X[name].dtype != object]:
+            with suppress(TypeError, ValueError):  # averages of whole numbers may be none
+                cast = frame[name].astype(X[name].dtype)
+                frame[name] = cast if cast.eq(frame[name]).fillna(False).all() else frame[name]
     return in_library_of(X, frame)

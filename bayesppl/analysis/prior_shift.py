@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 _TOLERANCE, _MAX_STEPS = 1e-12, 10_000
 
-# Draws of the parameters, and the fewest sweeps that are not kept under each
-_THETAS, _BURN_IN = 100, 20
+# Draws of the parameters; sweeps of which the last is kept; and the first ones of all, which are not
+_THETAS, _THIN, _BURN_IN = 100, 3, 200
 
 # Class probabilities under draws that are held at once: 128 megabytes
 _HELD = 1 << 24
@@ -63,7 +63,7 @@ def estimate_class_weights(
     prior : Dirichlet
         Prior of the new weights.
     draws : int
-        Number of Gibbs sweeps kept, in turn under each draw of the parameters, the first ones not.
+        Number of draws, every third sweep of a Gibbs sampler, in turn under each draw of the parameters.
     prob : float
         Probability of the equal-tailed credible intervals.
     rule : optional
@@ -115,8 +115,7 @@ def estimate_class_weights(
             "X has no row that is possible under any class, so that nothing follows about class weights; pass rows"
         )
     em = _maximise(log_density)
-    of_each = -(-draws // len(drawn))
-    samples = np.concatenate([_gibbs(each, concentration, em, of_each, rng) for each in drawn])[:draws]
+    samples = _gibbs(drawn, concentration, em, -(-draws // len(drawn)), rng)[:draws]
     lower, upper = np.quantile(samples, bounds, axis=0)
     summary = {"em": em, "mean": samples.mean(0), "sd": samples.std(0), "lower": lower, "upper": upper}
     return xr.Dataset(
@@ -140,14 +139,17 @@ def _maximise(log_density: Array) -> Array:
     return np.asarray(weights)
 
 
-def _gibbs(log_density: Array, concentration: Array, start: Array, draws: int, rng: np.random.Generator) -> Array:
-    n_classes = log_density.shape[1]
-    density = np.exp(log_density - logsumexp(log_density, axis=1, keepdims=True))
-    weights, kept = start, np.empty((draws, n_classes))
-    burn_in = max(_BURN_IN, draws // 5)
-    for sweep in range(-burn_in, draws):
-        labels = draw_codes(weights * density, rng)
-        weights = rng.dirichlet(concentration + np.bincount(labels, minlength=n_classes))
-        if sweep >= 0:
-            kept[sweep] = weights
-    return kept
+def _gibbs(drawn: Array, concentration: Array, start: Array, of_each: int, rng: np.random.Generator) -> Array:
+    """Draw weights under each of several densities in turn, (n_densities, n_rows, n_classes), by one chain.
+
+    Where classes overlap it moves slowly, so that it goes on where it was under the density before.
+    """
+    weights, kept = start, []
+    for place, log_density in enumerate(drawn):
+        density = np.exp(log_density - logsumexp(log_density, axis=1, keepdims=True))
+        for sweep in range(-_BURN_IN if place == 0 else 0, of_each * _THIN):
+            labels = draw_codes(weights * density, rng)
+            weights = rng.dirichlet(concentration + np.bincount(labels, minlength=len(weights)))
+            if sweep % _THIN == _THIN - 1 and sweep >= 0:
+                kept.append(weights)
+    return np.array(kept)

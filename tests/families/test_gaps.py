@@ -233,3 +233,26 @@ def test_filled_tables_of_whole_numbers_are_taken_by_the_model(clf, cells):
         error = 4 * np.sqrt(0.25 / 200 + 0.25 / 2000)  # of the shares of draws on both sides of a median
         assert below - error < 0.5 < at_most + error
     assert clf.fit(filled, codes).predict(filled).shape == (60,)
+
+
+@pytest.mark.parametrize("draws", [None, 2])
+def test_filled_tables_keep_the_types_of_their_columns(draws):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    X = pd.DataFrame(
+        {
+            "visits": pd.array(rng.poisson(3 + 2 * y), dtype="Int64"),
+            "zone": pd.Categorical(rng.integers(1, 4, 60)),
+            "is_member": pd.array(rng.random(60) < 0.5, dtype="boolean"),
+            "size": rng.normal(size=60) + y,
+        }
+    )
+    X.iloc[[3, 8], [0, 1]] = None
+    X.iloc[[8, 9], [2, 3]] = None
+    model = bp.MixedNB(integers={"visits": "poisson"})
+    found = model.fit(X, y).impute(X, draws, random_state=0)
+    filled = found if draws is None else found[0]
+    assert filled.dtypes.to_dict() == X.dtypes.to_dict()
+    assert not filled.isna().any(axis=None)
+    pd.testing.assert_frame_equal(filled.drop(index=[3, 8, 9]), X.drop(index=[3, 8, 9]))
+    assert model.fit(filled, y).families_.keys() == model.fit(X, y).families_.keys()
