@@ -47,6 +47,9 @@ _ABSENT = NotAvailableError, ChangedRowsError, ImproperError, NotConjugateError,
 def to_pymc(fitted: Fitted, likelihood: Likelihood = "rows") -> Any:
     """Build the same model as a ``pm.Model`` with named dims, to inspect, extend and sample.
 
+    Its variables have the names of :func:`to_datatree`, but for the probabilities of levels, which are computed
+    from simplices of one length, such as ``probability_of_3``: PyMC draws what a trace lacks from the prior.
+
     Parameters
     ----------
     fitted : Fitted
