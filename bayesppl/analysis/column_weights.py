@@ -40,6 +40,7 @@ from bayesppl.analysis.left_out_joints import density_of, factor_joints
 from bayesppl.analysis.parameter_tables import coord
 from bayesppl.analysis.temperature import PENALTY_SD, Scores, drawn_rows
 from bayesppl.data.rows import Rows
+from bayesppl.errors import NotConjugateError
 from bayesppl.families.bound import Factor
 from bayesppl.families.family import Family
 from bayesppl.kernels.arrays import Array
@@ -94,7 +95,10 @@ def calibrated(fitted: Fitted, rows: Rows, option: Option) -> Fitted:
 
     It is calibrated by one temperature, or by a weight of every column.
     """
-    require_known_rows(rows)
+    try:
+        require_known_rows(rows)
+    except NotConjugateError as error:
+        raise NotConjugateError(f"calibration={option!r} leaves rows out: {error}") from None
     X = encoded(fitted.model.family, rows.table)
     data = fitted.posterior, X, rows.codes, rows.weights, fitted.rule
     if option == "temperature":

@@ -119,7 +119,7 @@ def read_annotated(
     if not is_long and _LONG & set(given.names):
         raise ValueError(
             "a table of single labels has the columns 'item', 'annotator' and 'label', found "
-            f"{list(given.names)}: rename them, or give a column for every annotator"
+            f"{list(given.names)}: rename them and leave others out, or give a column for every annotator"
         )
     labels: Any
     if is_long:

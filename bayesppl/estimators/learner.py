@@ -179,7 +179,11 @@ class Learner(DeclaredClassifier, ABC):
         """
         if self.__sklearn_is_fitted__():
             learned = self._summed() if classes is None else self._summed().widened(classes)
-            return self._adopt(self._infer(learned.plus(X, y, sample_weight, n_jobs=self.n_jobs)))
+            removals = list(learned.removals)
+            if removals and (undone := _removal(learned, X, y, sample_weight)) in removals:
+                removals.remove(undone)
+            learned = learned.plus(X, y, sample_weight, n_jobs=self.n_jobs)
+            return self._adopt(self._infer(replace(learned, removals=tuple(removals))))
         declared = self.classes if classes is None else classes
         if declared is None:
             raise ValueError(
@@ -229,10 +233,7 @@ class Learner(DeclaredClassifier, ABC):
         if held is not None and held.is_copy:
             learned = learned.tracking(held)
         left = learned.minus(X, y, sample_weight, n_jobs=self.n_jobs)
-        rows = learned.read(X, y, sample_weight)
-        removal = Removal(
-            len(rows), float(rows.weights.sum()), described(learned.model, rows.counted())["data_hash"]
-        )
+        removal = _removal(learned, X, y, sample_weight)
         found = self._infer(replace(left, removals=(*learned.removals, removal)))
         if learned.removals[-1:] == (removal,):
             warn(
@@ -371,3 +372,10 @@ class Learner(DeclaredClassifier, ABC):
                 "anew"
             )
         return learned
+
+
+def _removal(learned: Learned, X: Any, y: Any, sample_weight: Any) -> Removal:
+    """Describe the removal of rows: their number, weight and hash."""
+    rows = learned.read(X, y, sample_weight)
+    hashed = described(learned.model, rows.counted())["data_hash"]
+    return Removal(len(rows), float(rows.weights.sum()), hashed)

@@ -201,6 +201,11 @@ def test_names_of_candidates_that_a_file_could_not_hold_are_refused() -> None:
         bp.AutoClassifier({0.1: bp.GaussianNB(), 1.0: bp.LinearDiscriminantAnalysis()}).fit(X, Y)
 
 
+def test_a_guest_that_takes_no_weights_is_named() -> None:
+    with pytest.raises(ValueError, match=r"candidates\['near'\] takes no sample_weight"):
+        bp.AutoClassifier({"near": KNeighborsClassifier()}).fit(X, Y, np.arange(1.0, len(Y) + 1))
+
+
 def test_one_candidate_needs_no_rows_to_be_chosen() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
