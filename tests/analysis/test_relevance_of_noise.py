@@ -140,6 +140,7 @@ def test_bayes_factors_average_to_one_over_all_shuffles(n_classes, n_levels):
     assert abs(np.exp(logsumexp(log_factors)) / 2000 - 1) < 0.1 + 4 * error
 
 
+@pytest.mark.filterwarnings("ignore:.* different texts in")  # which identify rows
 def test_random_labels_of_many_levels_and_identifiers():
     rng = np.random.default_rng(4)
     X = pd.DataFrame({"many": rng.integers(0, 150, 300).astype(str), "id": np.arange(300).astype(str)})

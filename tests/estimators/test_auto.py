@@ -607,6 +607,7 @@ def test_two_rows_of_six_columns_are_fitted():
     assert np.isfinite(proba).all()
 
 
+@pytest.mark.filterwarnings("ignore:.* different texts in")  # which identify rows
 def test_a_single_column_of_text_with_one_level_that_repeats_is_learned_from():
     # of that level there is a row of each class, and all others are alike: the classes could change places
     X = pd.DataFrame({"text": ["same", "same", *map(str, range(28))]})

@@ -1,12 +1,16 @@
 """What somebody new to the package gets wrong, and what it then says; what it prints of its results."""
 
 import traceback
+import warnings
 
 import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
 
 import bayesppl as bp
 from bayesppl.plots import plot_comparison, plot_probabilities
@@ -173,6 +177,40 @@ def test_measurements_written_as_text_are_warned_of(estimator):
     with pytest.warns(UserWarning, match="'length' holds numbers that are written as text, such as '1.5'.*3 diff"):
         estimator().fit(texts, np.repeat(["a", "b"], 20))
     estimator().fit(texts[["code"]].assign(size=np.tile(["1.5 m", "2"], 20)), np.repeat(["a", "b"], 20))
+
+
+def test_decimal_commas_are_converted_as_the_warning_says():
+    cells = pd.Series(np.tile(["1,5", "2,25", "0,75", None], 10))
+    with pytest.warns(UserWarning, match=r"as by pandas.to_numeric\(cells.str.replace\(',', '.'\)\)"):
+        bp.MixedNB().fit(pd.DataFrame({"length": cells}), np.repeat(["a", "b"], 20))
+    numbers = pd.to_numeric(cells.str.replace(",", "."))
+    bp.MixedNB().fit(pd.DataFrame({"length": numbers}), np.repeat(["a", "b"], 20))
+
+
+@pytest.mark.parametrize("estimator", [bp.MixedNB, bp.CategoricalNB, bp.AutoClassifier])
+def test_texts_of_one_row_are_warned_of(estimator):
+    y = np.repeat(["a", "b"], 20)
+    messages = pd.DataFrame({"text": [f"message {i} of {label}" for i, label in enumerate(y)], "kind": y})
+    with pytest.warns(
+        UserWarning, match="'text' holds 40 different texts in 40 rows.*count its words first"
+    ) as found:
+        estimator().fit(messages, y)
+    assert len(found) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimator().fit(messages[["kind"]], y)
+        counts = make_column_transformer((CountVectorizer(), "text"))
+        bp.DirichletMultinomialNB().fit(counts.fit_transform(messages), y)
+
+
+def test_texts_that_a_candidate_takes_for_columns_are_refused():
+    messages = pd.DataFrame({"text": [f"word{i % 2} and more" for i in range(40)]})
+    words = make_pipeline(CountVectorizer(), bp.DirichletMultinomialNB())
+    with pytest.raises(ValueError, match=r"make 1 rows of 40, .*\(\(CountVectorizer\(\), 'text'\)\)"):
+        bp.AutoClassifier({"words": words}).fit(messages, np.arange(40) % 2)
+    words.steps[0] = ("words", make_column_transformer((CountVectorizer(), "text")))
+    y = np.arange(40) % 2
+    assert bp.AutoClassifier({"words": words}).fit(messages, y).score(messages, y) == 1
 
 
 @pytest.mark.parametrize("estimator", [bp.MixedNB, bp.AutoClassifier])

@@ -251,6 +251,7 @@ def test_a_level_named_like_the_unseen_one_is_a_level():
     np.testing.assert_allclose(clf.predict_proba(pd.DataFrame({"c": ["new"]})), [[1 / 2, 1 / 2]])
 
 
+@pytest.mark.filterwarnings("ignore:.* different texts in")  # which identify rows
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64])
 def test_whole_numbers_at_the_ends_of_their_type_are_levels(dtype):
     limits = np.iinfo(dtype)

@@ -367,7 +367,7 @@ def test_too_many_missing_categories_are_refused_when_predicting():
         ({}, ["mass", "bill"], "no column holds categories.*Gaussian"),
         ({}, ["sex"], "no column holds numbers.*Categorical"),
         ({"integers": "poisson"}, ["sex", "mass", "eggs"], "makes column 'eggs' a count"),
-        ({}, ["sex", "mass", "eggs"], "integer columns may hold counts"),
+        ({}, ["sex", "mass", "eggs"], "integer columns may hold codes or measurements"),
     ],
 )
 def test_what_it_cannot_be_fitted_to_is_refused(settings, table, words):
