@@ -142,9 +142,8 @@ class PyMCClassifier(BayesClassifier):
         """Write what was learned to a file, for :func:`bayesppl.load`.
 
         A model all of whose parts are exact is saved as the :class:`~bayesppl.GenerativeClassifier` that it is, of
-        the columns that it observes. Of
-        others the file holds the draws: the model is code, which no file holds, and ``bp.load(path, model=model)``
-        takes it again, with its rows.
+        the columns that it observes. Of others the file holds the draws: the model is code, which no file holds,
+        and ``bp.load(path, model=model)`` takes it again, with its rows.
 
         Parameters
         ----------
@@ -154,13 +153,12 @@ class PyMCClassifier(BayesClassifier):
         from bayesppl.inference.pymc.reading.keeping import without_model
 
         fitted: Any = self.fitted_
-        found = without_model(fitted)
+        found, own = without_model(fitted), self.get_params(deep=False)
         if isinstance(found, Fitted):
-            model = found.model
-            parameters = {"family": model.family, "class_weights": model.class_weights, "rule": self.rule}
-            write(found, GenerativeClassifier.__name__, parameters, path)
+            of_model = {"family": found.model.family, "class_weights": found.model.class_weights}
+            kept = {name: own[name] for name in ("rule", "calibration", "n_jobs")}
+            write(found, GenerativeClassifier.__name__, of_model | kept, path)
         else:
-            own = self.get_params(deep=False)
             write(found, type(self).__name__, {name: own[name] for name in own if name != "build"}, path)
 
     def _with_draws(self, kept: KeptDraws, model: pm.Model) -> Self:

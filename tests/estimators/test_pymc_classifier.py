@@ -49,6 +49,20 @@ def of_columns(*names):
     return build
 
 
+def test_a_saved_exact_model_keeps_its_options(tmp_path):
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 2, 60)
+    rows = pd.DataFrame(rng.poisson(2.0 + 3 * y[:, None], (60, 2)), columns=["a", "b"])
+    clf = bp.PyMCClassifier(build, calibration="temperature", rule="mean").fit(rows, y)
+    clf.save(tmp_path / "fit.npz")
+    loaded = bp.load(tmp_path / "fit.npz")
+    expected = clf.predict_proba(rows)
+    np.testing.assert_array_equal(loaded.predict_proba(rows), expected)
+    with pytest.raises(ValueError, match="calibration='temperature' learns from every row"):
+        loaded.partial_fit(rows, y)
+    np.testing.assert_allclose(loaded.fit(rows, y).predict_proba(rows), expected, rtol=1e-9)
+
+
 def reversed_columns(X, y):
     return build(np.asarray(X)[:, ::-1], y)
 
