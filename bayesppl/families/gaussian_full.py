@@ -145,8 +145,8 @@ class FullGaussian(CorrelatedNormals):
     name: ClassVar[str] = "gaussian_full"
     _refusal: ClassVar[str] = (
         "a full or tied covariance cannot be fitted to incomplete rows in closed form. Use inference='gibbs' or "
-        "'em', which complete them (labels too, with unlabelled='learn') under conjugate priors, or "
-        "bayesppl.GaussianNB, which skips missing cells exactly; or drop or impute them."
+        "'em', which complete them (labels too, with unlabelled='learn') under conjugate priors in a fit of all "
+        "rows at once, or bayesppl.GaussianNB, which skips missing cells exactly; or drop or impute them."
     )
     predictors = ()
 

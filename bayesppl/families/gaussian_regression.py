@@ -53,8 +53,8 @@ class GaussianRegression(CorrelatedNormals, listed=False):
     name: ClassVar[str] = "gaussian_regression"
     _refusal: ClassVar[str] = (
         "correlated numbers cannot be fitted to incomplete rows in closed form. Use inference='gibbs' or 'em', "
-        "which complete them (labels too, with unlabelled='learn') under conjugate priors, or bayesppl.MixedNB, "
-        "which skips missing cells exactly; or drop or impute them."
+        "which complete them (labels too, with unlabelled='learn') under conjugate priors in a fit of all rows at "
+        "once, or bayesppl.MixedNB, which skips missing cells exactly; or drop or impute them."
     )
 
     prior: str | MatrixNormalInverseWishart = "hierarchical"
