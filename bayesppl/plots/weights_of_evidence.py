@@ -202,13 +202,16 @@ def plot_nomogram(
             "a nomogram adds up weights of single columns, and here they depend on each other: use clf.explain "
             "for one row, or a naive Bayes classifier, by rule='mean' where its parameters are known by draws"
         )
-    features = some["feature"].values.tolist()
+    features, prior = some["feature"].values.tolist(), float(some["prior"])
+    if not np.isfinite(prior):
+        raise ValueError(
+            "one of the two classes has the weight zero, so that no row belongs to it: compare others"
+        )
     given = given_cells(clf, table)
     strips = [_strip(clf, table, given, name, label, against, rule) for name in features]
     strip = float(np.clip(_HIGHEST / (len(features) + 1), *_STRIP))
     ax = axes_or_new(ax, width=7.0, height=1.6 + strip * (len(features) + 1))
     ax.axvline(0, color="0.75", linewidth=0.8, zorder=0)
-    prior = float(some["prior"])
     ends = logit(np.array([_PROBABILITIES[0], _PROBABILITIES[-1]])) - prior
     reach = np.concatenate([ends, *(weights[np.isfinite(weights)] for _, weights, _ in strips)])
     margin = 0.05 * np.ptp(reach)

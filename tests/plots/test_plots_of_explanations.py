@@ -85,6 +85,10 @@ def test_nomograms_need_independent_columns(iris):
     lda = bp.LinearDiscriminantAnalysis().fit(X, bp.datasets.load("iris")[1])
     with pytest.raises(ValueError, match="depend on each other"):
         plot_nomogram(lda, X, "virginica", "setosa")
+    labels = np.repeat(["a", "b"], 75)
+    declared = bp.GaussianNB(classes=["a", "b", "c"], class_weights="empirical").fit(X, labels)
+    with pytest.raises(ValueError, match="has the weight zero"):
+        plot_nomogram(declared, X, "a", "c")
 
 
 @pytest.mark.parametrize(
