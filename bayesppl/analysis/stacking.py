@@ -135,7 +135,6 @@ def cross_validate(name: str, classifier: Any, rows: Rows, n_jobs: int | None = 
     """
     from joblib import Parallel, delayed
     from sklearn.model_selection import StratifiedKFold
-    from sklearn.utils.validation import has_fit_parameter
 
     seen = np.flatnonzero(rows.weights > 0)
     y, n_classes = rows.classes[rows.codes[seen]], len(rows.classes)
@@ -147,11 +146,6 @@ def cross_validate(name: str, classifier: Any, rows: Rows, n_jobs: int | None = 
     if rows.given_weights is not None and not (rows.weights[seen] == 1).all():
         last = classifier.steps[-1][0] + "__" if isinstance(classifier, Pipeline) else ""
         weights_name = f"{last}sample_weight"
-        if not has_fit_parameter(classifier[-1] if last else classifier, "sample_weight"):
-            raise ValueError(
-                f"candidates[{spelled(name)}] takes no sample_weight: leave this candidate out, or fit without "
-                "weights"
-            )
 
     def fit(some: Array) -> tuple[Any, Array]:
         options = {} if weights_name is None else {weights_name: rows.weights[seen[some]]}

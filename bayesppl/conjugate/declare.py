@@ -121,15 +121,19 @@ def _register(
 ) -> Any:
     """Give a distribution (and those it depends on) names and dims; without a shape it keeps its own."""
     from pymc.distributions.shape_utils import change_dist_size
+    from pytensor import shared as shared_variable
     from pytensor.graph.replace import clone_replace
     from pytensor.graph.traversal import ancestors
+    from pytensor.tensor.random.type import RandomType
 
     if not _is_distribution(declaration):
         raise TypeError(
             f"the prior of {name!r} is computed from distributions and is none itself: give a function of name "
             "and dims that returns it"
         )
-    own = clone_replace([declaration])[0]  # a declaration may be fitted many times
+    # a declaration may be fitted many times, and stand in several places; with one generator these would be one
+    generators = {v for v in ancestors([declaration]) if v.owner is None and isinstance(v.type, RandomType)}
+    own = clone_replace([declaration], {v: shared_variable(np.random.default_rng()) for v in generators})[0]
     if shape is not None:
         try:
             own = change_dist_size(own, shape[: len(shape) - own.owner.op.ndim_supp])

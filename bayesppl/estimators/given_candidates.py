@@ -77,6 +77,14 @@ def try_candidate(name: str, clf: Any, rows: Rows, n_jobs: int | None) -> LeftOu
     step is left out exactly. Where a transformer wants labels, or the inference completes rows, as of mixtures, it
     is a guest, refitted for every fold.
     """
+    try:
+        return _try(name, clf, rows, n_jobs)
+    except Exception as error:
+        error.add_note(f"This was raised by candidates[{spelled(name)}].")
+        raise
+
+
+def _try(name: str, clf: Any, rows: Rows, n_jobs: int | None) -> LeftOut:
     transformers, last = (clf[:-1], clf[-1]) if isinstance(clf, Pipeline) else (None, clf)
     if not isinstance(last, Learner):
         return cross_validate(name, clf, rows, n_jobs)

@@ -19,8 +19,9 @@ from bayesppl.model.declaration import GenerativeModel
 _STARTS = 3
 _DRAWS = 400
 
-# A search that ends more spreads of the posterior away than this has found no mode.
-_FAR = 1e3
+# A search that ends more spreads of the posterior away than this, or where the density is steeper, in such
+# spreads, has found no mode.
+_FAR, _STEEP = 1e3, 0.1
 
 #: The value of a log density at a point, and its gradient there.
 WithGradient = Callable[[Array], tuple[float, Array]]
@@ -97,7 +98,7 @@ def find_mode(
     with np.errstate(all="ignore"):  # a search for what has no mode runs out of numbers
         found = [minimize(downhill, at, jac=True, method="L-BFGS-B", options=options) for at in starts]
     best = min(found, key=lambda result: result.fun)
-    if not np.isfinite(best.fun) or np.abs(best.x).max() > _FAR:
+    if not np.isfinite(best.fun) or np.abs(best.x).max() > _FAR or not np.abs(best.jac).max() < _STEEP:
         raise UndefinedEstimateError(
             "the posterior density has no mode that can be found: it may grow without bound at an edge of the "
             "parameters. Use rule='mean' or 'predictive'."

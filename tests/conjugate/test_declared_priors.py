@@ -431,6 +431,35 @@ def test_class_weights_may_be_declared():
         bp.BernoulliNB(class_weights=pm.Beta.dist(1, 1), inference=SHORT).fit(BITS, Y)
 
 
+def test_one_declaration_in_several_places_declares_variables_of_their_own():
+    once = bp.Gaussian("diag", mean=pm.Normal.dist(0, pm.HalfNormal.dist(2)), sd=pm.HalfNormal.dist(2))
+    inference = bp.Laplace(draws=20, random_state=1)
+    family = bp.Product({"a": ([0, 1], once), "b": ([2], once)})
+    clf = bp.GenerativeClassifier(family, inference=inference).fit(REALS, Y)
+    names = {variable.name for variable in clf.to_pymc().free_RVs}
+    assert {"a_mean_halfnormal", "b_mean_halfnormal"} < names
+    several = bp.Product(
+        {
+            block: (
+                columns,
+                bp.Gaussian("diag", mean=pm.Normal.dist(0, pm.HalfNormal.dist(2)), sd=pm.HalfNormal.dist(2)),
+            )
+            for block, columns in {"a": [0, 1], "b": [2]}.items()
+        }
+    )
+    same = bp.GenerativeClassifier(several, inference=inference).fit(REALS, Y)
+    np.testing.assert_allclose(clf.predict_proba(REALS), same.predict_proba(REALS), rtol=1e-9)
+
+
+def test_a_class_without_rows_has_no_mode_where_its_density_has_none():
+    family = bp.Gaussian("diag", mean=pm.Normal.dist(0, 2), sd=pm.HalfNormal.dist(2))
+    clf = bp.GenerativeClassifier(family, inference=bp.Laplace(draws=200, random_state=1), classes=["a", "b", "c"])
+    clf.fit(REALS, Y)
+    with pytest.raises(bp.UndefinedEstimateError, match="no mode that can be found"):
+        clf.predict_proba(REALS, rule="map")
+    assert clf.estimates()["mean"].sel(estimate="map").isnull().all()
+
+
 def _with_draws(family, X):
     """A classifier whose posterior draws are draws of its declared prior: all that files and refusals need."""
     model, prior, statistics = _parts(family, X)

@@ -19,7 +19,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -201,9 +201,17 @@ def test_names_of_candidates_that_a_file_could_not_hold_are_refused() -> None:
         bp.AutoClassifier({0.1: bp.GaussianNB(), 1.0: bp.LinearDiscriminantAnalysis()}).fit(X, Y)
 
 
-def test_a_guest_that_takes_no_weights_is_named() -> None:
-    with pytest.raises(ValueError, match=r"candidates\['near'\] takes no sample_weight"):
+def test_a_candidate_that_cannot_be_fitted_is_named() -> None:
+    with pytest.raises(TypeError, match="sample_weight") as caught:
         bp.AutoClassifier({"near": KNeighborsClassifier()}).fit(X, Y, np.arange(1.0, len(Y) + 1))
+    assert caught.value.__notes__ == ["This was raised by candidates['near']."]
+
+
+def test_guests_that_pass_weights_on_take_them() -> None:
+    weights = np.where(np.arange(len(Y)) % 2, 1.0, 2.0)
+    guest = GridSearchCV(DecisionTreeClassifier(random_state=0), {"max_depth": [2, 3]}, cv=3)
+    clf = bp.AutoClassifier({"naive": bp.GaussianNB(), "guest": guest}).fit(X, Y, weights)
+    assert clf.score(X, Y) > 0.9
 
 
 def test_one_candidate_needs_no_rows_to_be_chosen() -> None:
