@@ -39,8 +39,12 @@ def _ordered(name, dims):
             lambda name, dims: pm.Normal(name, dims=dims, transform=transforms.Interval(-1, 1)),
             "the transform Interval confines the prior of 'mean'",
         ),
+        (
+            lambda name, dims: pm.Uniform(name, -9, 9, dims=dims, default_transform=transforms.Interval(-1, 1)),
+            "the transform Interval confines the prior of 'mean'",
+        ),
     ],
-    ids=["potential", "transform"],
+    ids=["potential", "transform", "narrower interval"],
 )
 def test_a_prior_that_is_cut_has_no_draws(mean, words):
     model, prior, _ = _parts(bp.Gaussian("diag", mean=mean, sd=pm.HalfNormal.dist(2)), REALS)
@@ -429,6 +433,22 @@ def test_class_weights_may_be_declared():
     )
     with pytest.raises(ValueError, match="probabilities that sum to one"):
         bp.BernoulliNB(class_weights=pm.Beta.dist(1, 1), inference=SHORT).fit(BITS, Y)
+
+
+def test_priors_that_nothing_cuts_have_draws():
+    """A transform from the same half line, and a block with a prior of our own that is declared by a potential."""
+
+    def sd(name, dims):
+        return pm.HalfNormal(name, 2.0, dims=dims, default_transform=transforms.log_exp_m1)
+
+    declared = bp.Gaussian("diag", mean=pm.Normal.dist(0, 2), sd=sd)
+    family = bp.Product({"a": ([0], declared), "b": ([1, 2], bp.Gaussian("full"))})
+    model, prior, _ = _parts(family, REALS)
+    drawn = draw_prior(model, prior, 2000, seed=1)
+    found = np.sqrt(drawn["a_variance"]).mean()
+    assert abs(found - halfnorm(scale=2).mean()) < 4 * halfnorm(scale=2).std() / np.sqrt(4000)
+    clf = bp.GenerativeClassifier(family, inference=bp.Laplace(draws=50, random_state=1)).fit(REALS, Y)
+    assert "no_evidence" not in clf.posterior_.record
 
 
 def test_one_declaration_in_several_places_declares_variables_of_their_own():

@@ -109,7 +109,9 @@ def draw_prior(model: GenerativeModel, prior: Joint, size: int, seed: int) -> Th
     with pm.Model(coords=model.coords) as pymc_model:
         prior.declare(model.dims)
     names = [*declared, *hyperparameters(pymc_model)]
-    return drawn | draw_variables(pymc_model, [pymc_model[name] for name in names], size, seed)
+    return drawn | draw_variables(
+        pymc_model, [pymc_model[name] for name in names], declared_potentials(pymc_model), size, seed
+    )
 
 
 def declared_log_prior(model: GenerativeModel, prior: Joint, theta: Theta) -> Theta:

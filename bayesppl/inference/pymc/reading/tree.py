@@ -109,7 +109,7 @@ def prior_group(reading: Reading, lead: Mapping[str, Any], seed: int) -> Any:
     """Draw from the prior of the user's variables."""
     model = reading.model
     size = int(np.prod([len(labels) for labels in lead.values()]))
-    found = draw_variables(model, model.free_RVs, size, seed)
+    found = draw_variables(model, model.free_RVs, model.potentials, size, seed)
     return _dataset(reading, found | deterministics(reading, found), lead)
 
 
