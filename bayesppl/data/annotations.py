@@ -72,8 +72,10 @@ def resolve_noise(noise: Any, n_annotators: int, classes: Array) -> tuple[Array,
             f"label_noise must be a bayesppl.LabelNoise, or for each of the {n_classes} classes (rows) the "
             f"probabilities of the labels (columns) given to its rows, found {spelled(noise)}"
         )
-    given = aligned(given, labels_of(noise), classes.tolist(), "label_noise") if given.ndim == 2 else given
-    return np.broadcast_to(given, shape).copy(), True
+    labels = [labels_of(one) for one in (noise if given.ndim == 3 else [noise])]
+    matrices = given.reshape(-1, n_classes, n_classes)
+    found = [aligned(*pair, classes.tolist(), "label_noise") for pair in zip(matrices, labels, strict=True)]
+    return np.broadcast_to(found, shape).copy(), True
 
 
 def doubted(rows: Rows, noise: Any) -> Rows:

@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 from bayesppl.analysis.certificate import certificate
 from bayesppl.data.annotations import LabelNoise, doubted, read_annotated, read_soft
-from bayesppl.data.arguments import real
+from bayesppl.data.arguments import labels_of, real
 from bayesppl.data.labels import declared_classes
 from bayesppl.data.lazy import is_lazy
 from bayesppl.data.read_table import as_table
@@ -103,7 +103,8 @@ class Learner(DeclaredClassifier, ABC):
     def _rows(self, X: Any, y: Any, sample_weight: Any, annotations: Any) -> Rows:
         """Read the rows of a fit, with all that is known of their classes."""
         declared = None if self.classes is None else declared_classes(self.classes)
-        if isinstance(self.label_noise, Sequence | np.ndarray):
+        noise = self.label_noise
+        if isinstance(noise, Sequence | np.ndarray) and not any(map(labels_of, noise)):
             require_ascending(self.classes, "label_noise", "pass a data frame labelled by the classes")
         if annotations is not None:
             if y is not None:

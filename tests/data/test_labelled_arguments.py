@@ -125,6 +125,14 @@ def test_label_noise_goes_by_the_labels_of_the_classes() -> None:
     for frame in (noise, noise.loc[list("cab"), list("bca")]):
         found = bp.GaussianNB(label_noise=frame, inference="em", classes=["c", "a", "b"]).fit(X, Y)
         np.testing.assert_array_equal(found.predict_proba(X), expected)
+    votes = pd.DataFrame({"one": Y, "two": Y.where(Y.index % 9 > 0, "a")})
+    others = pd.DataFrame(np.full((3, 3), 0.05) + 0.85 * np.eye(3), list("abc"), list("abc"))
+    two = np.stack([noise, others])
+    expected = bp.GaussianNB(label_noise=two, inference="em").fit(X, annotations=votes).predict_proba(X)
+    named = xr.DataArray(two, dims=["who", "class", "label"], coords={"class": list("abc"), "label": list("abc")})
+    for given in ([noise.loc[list("cba")], others], named.sel({"class": list("bca")})):
+        found = bp.GaussianNB(label_noise=given, inference="em", classes=["c", "a", "b"]).fit(X, annotations=votes)
+        np.testing.assert_allclose(found.predict_proba(X), expected, rtol=1e-9)
     with pytest.raises(ValueError, match="label_noise must have the labels 'a', 'b', 'c' along"):
         bp.GaussianNB(label_noise=noise.rename({"a": "A"}), inference="em").fit(X, Y)
 
