@@ -39,10 +39,10 @@ def certificate(fitted: Fitted, X: Any = None, y: Any = None, sample_weight: Any
     -------
     dict
         Of text and numbers, for JSON. ``forgotten``: for every call of :meth:`forget` the number of rows, their
-        weight, and the SHA-256 of their cells, labels and weights, unless the same batch was learned again.
-        ``remaining``: weight of the rows of each class that are left. ``bounds``: by how much the sums of a part
-        of the model can differ from those of a fit without the rows, relative to the largest of a column; for
-        means and squares, to the spread of it. 0.0 where they are equal to the last bit, as counts of rows of
+        weight, and the SHA-256 of their cells, labels and weights; of equal rows that were learned later it says
+        nothing. ``remaining``: weight of the rows of each class that are left. ``bounds``: by how much the sums of
+        a part of the model can differ from those of a fit without the rows, relative to the largest of a column;
+        for means and squares, to the spread of it. 0.0 where they are equal to the last bit, as counts of rows of
         whole weights are. ``redone``: what was found anew from the sums that remain. ``stays``: what the first
         rows fixed, the forgotten among them, and which may show that a level or a value occurred.
         ``statistics_hash``, and versions. With ``X`` and ``y`` also ``verified``: for every part of the model

@@ -91,14 +91,18 @@ def _fill(fitted: Fitted, table: Table, draws: int, rng: np.random.Generator) ->
         yield found
 
 
-def _average(values: Array, described: Described | None) -> Array:
-    """Average draws of cells, (n_draws, n_rows): whole numbers by their median, angles on their circle."""
+def _average(values: Array, described: Described | None, is_about_zero: bool) -> Array:
+    """Average draws of cells, (n_draws, n_rows): whole numbers by their median, angles on their circle.
+
+    Angles are from zero to the period, or about zero.
+    """
     if described is not None and described.measure == "mass":
         return np.asarray(np.quantile(values, 0.5, axis=0, method="inverted_cdf"))
     if described is None or described.period is None:
         return np.asarray(values.mean(0))
     turn = described.period / (2 * np.pi)
-    return np.mod(turn * np.angle(np.exp(1j * values / turn).mean(0)), described.period)
+    angles = turn * np.angle(np.exp(1j * values / turn).mean(0))
+    return angles if is_about_zero else np.mod(angles, described.period)
 
 
 def _frame(fitted: Fitted, table: Table, X: Any, cells: dict[Any, Array]) -> Any:
@@ -117,7 +121,7 @@ def _frame(fitted: Fitted, table: Table, X: Any, cells: dict[Any, Array]) -> Any
         is_truth = len(present) > 0 and present.map(lambda cell: isinstance(cell, bool | np.bool_)).all()
         is_number = values.dtype != object and not is_truth
         if values.ndim == 2 and is_number:
-            values = _average(values, fitted.model.family.bound.described.get(name))
+            values = _average(values, fitted.model.family.bound.described.get(name), bool((present < 0).any()))
         elif values.ndim == 2:
             values = pd.DataFrame(values).mode().iloc[0].to_numpy()
         filled = frame[name].where(~gaps, np.nan).astype(np.float64 if is_number else object)

@@ -7,17 +7,18 @@ from unlabelled rows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.linalg import cho_solve
+from scipy.special import log_softmax, softmax
 
 from bayesppl.analysis.parameter_tables import PROB, coord, tails
 from bayesppl.analysis.uncertainty import probability_draws
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.names import spelled
-from bayesppl.kernels.arrays import Array, draw_codes, logarithm
+from bayesppl.kernels.arrays import Array, logarithm
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import exchange_weights
 from bayesppl.model.rules import RuleName
@@ -29,8 +30,11 @@ if TYPE_CHECKING:
 
 _TOLERANCE, _MAX_STEPS = 1e-12, 10_000
 
-# Draws of the parameters; sweeps of which the last is kept; and the first ones of all, which are not
-_THETAS, _THIN, _BURN_IN = 100, 3, 200
+# A log density that is lower by so much is that of the mode, as far as proposals go.
+_NEAR = 1e-6
+
+# Draws of the parameters, the first steps under each, which are not kept, and degrees of freedom of proposals
+_THETAS, _BURN_IN, _DF = 100, 10, 5
 
 # Class probabilities under draws that are held at once: 128 megabytes
 _HELD = 1 << 24
@@ -50,7 +54,7 @@ def estimate_class_weights(
 
     The likelihood of new weights w is :math:`\prod_i \sum_k w_k\,p(x_i \mid y = k)`, the labels summed out. ``em``
     is its maximum by the iteration of Saerens, Latinne & Decaestecker (2002). The posterior under a Dirichlet
-    prior is sampled by alternating labels and weights (Diebolt & Robert 1994). Under the predictive rule that is
+    prior is sampled by independent proposals about its mode (Tierney 1994). Under the predictive rule that is
     done for each of a hundred draws of the parameters from their posterior (of many rows, for as many as 128
     megabytes of probabilities hold), on which these rows have no further bearing: the interval contains the
     uncertainty of the densities. A plug-in rule takes them as known.
@@ -63,7 +67,7 @@ def estimate_class_weights(
     prior : Dirichlet
         Prior of the new weights.
     draws : int
-        Number of draws, every third sweep of a Gibbs sampler, in turn under each draw of the parameters.
+        Number of draws, as many under each draw of the parameters.
     prob : float
         Probability of the equal-tailed credible intervals.
     rule : optional
@@ -115,7 +119,8 @@ def estimate_class_weights(
             "X has no row that is possible under any class, so that nothing follows about class weights; pass rows"
         )
     em = _maximise(log_density)
-    samples = _gibbs(drawn, concentration, em, -(-draws // len(drawn)), rng)[:draws]
+    of_each = -(-draws // len(drawn))
+    samples = np.concatenate([_draw_weights(each, concentration, of_each, rng) for each in drawn])[:draws]
     lower, upper = np.quantile(samples, bounds, axis=0)
     summary = {"em": em, "mean": samples.mean(0), "sd": samples.std(0), "lower": lower, "upper": upper}
     return xr.Dataset(
@@ -139,17 +144,69 @@ def _maximise(log_density: Array) -> Array:
     return np.asarray(weights)
 
 
-def _gibbs(drawn: Array, concentration: Array, start: Array, of_each: int, rng: np.random.Generator) -> Array:
-    """Draw weights under each of several densities in turn, (n_densities, n_rows, n_classes), by one chain.
+def _draw_weights(log_density: Array, concentration: Array, draws: int, rng: np.random.Generator) -> Array:
+    """Draw weights given densities of rows, by Metropolis–Hastings: (draws, n_classes).
 
-    Where classes overlap it moves slowly, so that it goes on where it was under the density before.
+    Proposals are independent, of a t distribution about the mode of the log odds against the last class. Drawing
+    labels and weights in turn would take hundreds of sweeps for one draw where classes overlap.
     """
-    weights, kept = start, []
-    for place, log_density in enumerate(drawn):
-        density = np.exp(log_density - logsumexp(log_density, axis=1, keepdims=True))
-        for sweep in range(-_BURN_IN if place == 0 else 0, of_each * _THIN):
-            labels = draw_codes(weights * density, rng)
-            weights = rng.dirichlet(concentration + np.bincount(labels, minlength=len(weights)))
-            if sweep % _THIN == _THIN - 1 and sweep >= 0:
-                kept.append(weights)
-    return np.array(kept)
+    log_density = log_density[~np.isneginf(log_density).all(1)]
+    target = _Posterior(np.exp(log_density - log_density.max(1, keepdims=True)), concentration)
+    mode, root = target.mode()
+    n_steps = _BURN_IN + draws
+    scale = np.sqrt(_DF / rng.chisquare(_DF, n_steps))
+    steps = rng.standard_normal((n_steps, len(mode))) * scale[:, None]
+    odds = mode + np.linalg.solve(root.T, steps.T).T
+    log_proposal = -(_DF + len(mode)) / 2 * np.log1p((steps**2).sum(1) / _DF)
+    log_ratio = np.array([target.log_density(each) for each in odds]) - log_proposal
+    at, chain = 0, []
+    for step, level in enumerate(np.log(rng.random(n_steps))):
+        at = step if level < log_ratio[step] - log_ratio[at] else at
+        chain.append(at)
+    return np.asarray(softmax(np.pad(odds[chain[_BURN_IN:]], ((0, 0), (0, 1))), axis=1))
+
+
+class _Posterior(NamedTuple):
+    """The posterior of weights given densities of rows, of their log odds against the last class.
+
+    Attributes
+    ----------
+    density : (n_rows, n_classes)
+        Each row in a unit of its own.
+    concentration : (n_classes,)
+        Of the Dirichlet prior of the weights.
+    """
+
+    density: Array
+    concentration: Array
+
+    def log_density(self, odds: Array) -> float:
+        log_weights = log_softmax(np.append(odds, 0.0))
+        return float(np.log(self.density @ np.exp(log_weights)).sum() + self.concentration @ log_weights)
+
+    def mode(self) -> tuple[Array, Array]:
+        """Find the mode by Newton's method, and the Cholesky factor of the information there.
+
+        Where the density is not concave, the information of labelled rows bounds its curvature (Böhning 1992).
+        """
+        odds = np.zeros(len(self.concentration) - 1)
+        for _ in range(_MAX_STEPS):
+            weights = softmax(np.append(odds, 0.0))
+            shares = self.density * weights
+            shares /= shares.sum(1, keepdims=True)
+            total = len(shares) + self.concentration.sum()
+            bound = total * (np.diag(weights) - np.outer(weights, weights))[:-1, :-1]
+            known = (np.diag(shares.sum(0)) - shares.T @ shares)[:-1, :-1]
+            try:
+                root = np.linalg.cholesky(bound - known)
+            except np.linalg.LinAlgError:
+                root = np.linalg.cholesky(bound)
+            gradient = (shares.sum(0) + self.concentration - total * weights)[:-1]
+            step = cho_solve((root, True), gradient)
+            if step @ gradient < _NEAR:
+                break
+            level = self.log_density(odds)
+            while self.log_density(odds + step) < level - _NEAR:
+                step = step / 2
+            odds = odds + step
+        return odds, root

@@ -19,7 +19,7 @@ from bayesppl.cli.fit import fit, summary, verify
 from bayesppl.cli.models import MODELS_OF_NUMBERS, in_options, undeclared
 from bayesppl.cli.predict import predict
 from bayesppl.cli.reproduce import reproduce
-from bayesppl.cli.terminal import say, warn
+from bayesppl.cli.terminal import leave_columns_to_remarks, say, warn
 from bayesppl.errors import RowError, UndeclaredIntegersError
 from bayesppl.files import running
 
@@ -54,8 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     typed = sys.argv[1:] if arguments is None else list(arguments)
     try:
         with running(typed), warnings.catch_warnings():
-            for words in ("written as text", "different texts in"):  # remarks about columns have other advice
-                warnings.filterwarnings("ignore", f".* {words}")
+            leave_columns_to_remarks()
             warnings.showwarning = lambda message, *_: warn([in_options(str(message))])
             cli.main(args=typed, prog_name="bayesppl", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from bayesppl.cli.file_rows import FileRows
 from bayesppl.cli.models import in_options
 from bayesppl.cli.report import Findings, Record, parameter_records, write_csv
-from bayesppl.cli.terminal import cells, safe, table, warn
+from bayesppl.cli.terminal import cells, leave_columns_to_remarks, safe, table, warn
 from bayesppl.errors import ImpossibleRowWarning
 from bayesppl.evaluation.comparison import SCORES, Comparison
 from bayesppl.evaluation.comparison import compare as compare_rules
@@ -44,6 +44,7 @@ def compare(classifier: BayesClassifier, train: FileRows, test: FileRows, draws:
     """Fit to one part of the rows, and score the rules on the other."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        leave_columns_to_remarks()
         warnings.simplefilter("ignore", ImpossibleRowWarning)  # their number is in the report
         result = compare_rules(classifier, train.X, train.y, test.X, test.y, draws=draws, random_state=seed)
     warn(dict.fromkeys(in_options(str(warning.message)) for warning in caught))

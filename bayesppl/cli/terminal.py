@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -63,6 +64,12 @@ def cells(frame: Any) -> Any:
     texts = [name for name, dtype in frame.dtypes.items() if dtype.kind not in "biufcmM"]
     safe = frame.assign(**{str(name): frame[name].map(cell) for name in texts}) if texts else frame
     return safe.set_axis([cell(name) for name in safe.columns], axis=1)
+
+
+def leave_columns_to_remarks() -> None:
+    """Ignore warnings about columns of text, of which the command line has remarks with advice of its own."""
+    for words in ("written as text", "different texts in"):
+        warnings.filterwarnings("ignore", f".* {words}")
 
 
 def is_number(text: Any, decimal: str = ".") -> bool:

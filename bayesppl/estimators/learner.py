@@ -115,7 +115,7 @@ class Learner(DeclaredClassifier, ABC):
                 require_two_classes(rows.classes)
             return rows
         if declared is not None and len(declared) > 1 and np.shape(y)[1:] == (len(declared),):
-            if not as_table(y).is_named:
+            if not as_table(y).is_named and list(getattr(y, "columns", ())) != declared.tolist():
                 require_ascending(self.classes, "y", "pass a data frame, whose columns are named by the classes")
             return read_soft(X, y, sample_weight, declared, self.label_noise, self.missing_labels)
         rows = read_all(X, y, sample_weight, self.classes, self.missing_labels)
@@ -180,11 +180,7 @@ class Learner(DeclaredClassifier, ABC):
         """
         if self.__sklearn_is_fitted__():
             learned = self._summed() if classes is None else self._summed().widened(classes)
-            removals = list(learned.removals)
-            if removals and (undone := _removal(learned, X, y, sample_weight)) in removals:
-                removals.remove(undone)
-            learned = learned.plus(X, y, sample_weight, n_jobs=self.n_jobs)
-            return self._adopt(self._infer(replace(learned, removals=tuple(removals))))
+            return self._adopt(self._infer(learned.plus(X, y, sample_weight, n_jobs=self.n_jobs)))
         declared = self.classes if classes is None else classes
         if declared is None:
             raise ValueError(
@@ -234,7 +230,10 @@ class Learner(DeclaredClassifier, ABC):
         if held is not None and held.is_copy:
             learned = learned.tracking(held)
         left = learned.minus(X, y, sample_weight, n_jobs=self.n_jobs)
-        removal = _removal(learned, X, y, sample_weight)
+        rows = learned.read(X, y, sample_weight)
+        removal = Removal(
+            len(rows), float(rows.weights.sum()), described(learned.model, rows.counted())["data_hash"]
+        )
         found = self._infer(replace(left, removals=(*learned.removals, removal)))
         if learned.removals[-1:] == (removal,):
             warn(
@@ -373,10 +372,3 @@ class Learner(DeclaredClassifier, ABC):
                 "anew"
             )
         return learned
-
-
-def _removal(learned: Learned, X: Any, y: Any, sample_weight: Any) -> Removal:
-    """Describe the removal of rows: their number, weight and hash."""
-    rows = learned.read(X, y, sample_weight)
-    hashed = described(learned.model, rows.counted())["data_hash"]
-    return Removal(len(rows), float(rows.weights.sum()), hashed)

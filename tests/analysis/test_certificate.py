@@ -213,17 +213,3 @@ def test_the_command_verifies_by_a_file(run, tmp_path):
     status, _, err = run("verify", tmp_path / "auto.npz", tmp_path / "rest.csv", "--target", "kind")
     assert status == 2
     assert "AutoClassifier, which forgets no rows" in err
-
-
-def test_rows_that_are_learned_again_are_not_certified_as_forgotten():
-    clf = bp.GaussianNB().fit(X, Y).forget(X[:5], Y[:5]).forget(X[7:9], Y[7:9])
-    clf.partial_fit(X[5:7], Y[5:7])  # others
-    assert [removed["n_rows"] for removed in clf.certificate()["forgotten"]] == [5, 2]
-    clf.partial_fit(X[:5], Y[:5])
-    assert [removed["n_rows"] for removed in clf.certificate()["forgotten"]] == [2]
-    with pytest.warns(UserWarning, match="subtracted twice now; partial_fit undoes this call"):
-        clf.forget(X[7:9], Y[7:9])
-    assert len(clf.certificate()["forgotten"]) == 2
-    assert len(clf.partial_fit(X[7:9], Y[7:9]).certificate()["forgotten"]) == 1
-    with pytest.raises(ValueError, match="nothing to certify"):
-        clf.partial_fit(X[7:9], Y[7:9]).certificate()

@@ -9,7 +9,7 @@ from scipy.special import logsumexp, xlogy
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
-from bayesppl.analysis.prior_shift import _gibbs
+from bayesppl.analysis.prior_shift import _draw_weights
 
 IRIS = load_iris(return_X_y=True)
 
@@ -173,10 +173,40 @@ def test_a_sampled_posterior_lends_the_draws_it_has():
     assert float(found["lower"][0]) > 0.5
 
 
-def test_the_start_of_a_chain_is_forgotten_before_its_first_draw():
-    # of two rows that are no evidence the chain moves half way to the prior in every sweep
-    starts = [
-        _gibbs(np.zeros((1, 2, 2)), np.ones(2), np.array([0.999, 0.001]), 50, np.random.default_rng(seed))[0, 0]
-        for seed in range(400)
-    ]
-    assert abs(np.mean(starts) - 0.5) < 4 * np.sqrt(1 / 12 / 400)
+def test_the_posterior_of_weights_is_averaged_over_draws_of_the_densities():
+    """Of few training rows and classes that overlap: four seeds against grids under 400 draws, within 4 errors.
+
+    Both depend on the draws of the densities: the standard error is that of averages of 100 and of 400 of them.
+    """
+    rng, labels = np.random.default_rng(5), np.repeat([0, 1], 150)
+    clf = bp.GaussianNB().fit(rng.normal(0.3 * labels)[:, None], labels)
+    test = rng.normal(0.3 * (rng.random(400) < 0.5))[:, None]
+    grid = (np.arange(400) + 0.5) / 400
+    log_weights = np.log(np.stack([1 - grid, grid], axis=1))
+    theta = clf.posterior_.draws(1, 400, np.random.default_rng(0))
+    means, seconds = [], []
+    for mean, variance in zip(theta["mean"][0, :, :, 0], theta["variance"][0, :, :, 0], strict=True):
+        log_density = stats.norm.logpdf(test, mean, np.sqrt(variance))
+        log_posterior = logsumexp(log_density[None] + log_weights[:, None], axis=2).sum(1)
+        mass = np.exp(log_posterior - logsumexp(log_posterior))
+        means.append(grid @ mass)
+        seconds.append(grid**2 @ mass)
+    found = [clf.estimate_class_weights(test, random_state=seed)["draws"][0, :, 1].values for seed in range(4)]
+    for power, expected in ((1, means), (2, seconds)):
+        value = np.mean([(draws**power).mean() for draws in found])
+        error = np.std(expected) * np.sqrt(1 / 400 + 1 / 400) + np.std(found[0] ** power) / np.sqrt(4000)
+        assert abs(value - np.mean(expected)) < 4 * error
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 5])
+def test_without_evidence_the_posterior_of_weights_is_the_prior(n_classes):
+    concentration = np.arange(1.0, n_classes + 1)
+    draws = _draw_weights(np.zeros((3, n_classes)), concentration, 40_000, np.random.default_rng(0))
+    known = stats.dirichlet(concentration)
+    np.testing.assert_allclose(draws.sum(1), 1.0)
+    for k in range(n_classes if n_classes > 1 else 0):
+        ess = float(az.ess(draws[None, :, k], method="mean"))
+        assert abs(draws[:, k].mean() - known.mean()[k]) < 4 * np.sqrt(known.var()[k] / ess)
+        second = draws[:, k] ** 2
+        error = second.std() / np.sqrt(float(az.ess(second[None], method="mean")))
+        assert abs(second.mean() - known.var()[k] - known.mean()[k] ** 2) < 4 * error

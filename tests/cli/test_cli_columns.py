@@ -65,6 +65,22 @@ def test_one_odd_cell_does_not_make_a_factor_in_silence(run, penguins, tmp_path)
     assert "categorical" in out
 
 
+@pytest.mark.parametrize("model", ["auto", "mixed-nb"])
+def test_decimal_commas_beside_a_mark_are_remarked_once(run, tmp_path, model):
+    rng = np.random.default_rng(0)
+    prices = [f"{price:.2f}".replace(".", ",") for price in rng.gamma(2.0, 20.0, 60)]
+    prices[3] = prices[9] = "k.A."
+    table = pd.DataFrame({"price": prices, "size": [f"{x:.1f}".replace(".", ",") for x in rng.normal(size=60)]})
+    path = tmp_path / "prices.csv"
+    table.assign(kind=["u", "v"] * 30).to_csv(path, sep=";", index=False)
+    options = ("--target", "kind", "--sep", ";", "--decimal", ",", "--model", model)
+    status, _, err = run("compare", path, *options)
+    assert status == 0
+    (remark,) = [line for line in err.splitlines() if "'price' is text" in line]
+    assert "only 2 of its 60 cells are no numbers: 'k.A.' (2)" in remark
+    assert "different texts" not in err
+
+
 def test_text_that_hardly_repeats_is_warned_about():
     X = pd.DataFrame(
         {"name": [f"bird {i}" for i in range(30)], "island": ["a", "b"] * 15, "size": np.arange(30.0)}

@@ -137,6 +137,15 @@ def test_label_noise_goes_by_the_labels_of_the_classes() -> None:
         bp.GaussianNB(label_noise=noise.rename({"a": "A"}), inference="em").fit(X, Y)
 
 
+def test_frames_of_probabilities_whose_columns_are_numbers_go_by_them() -> None:
+    codes = Y.map({"a": 0, "b": 1, "c": 2}).to_numpy()
+    soft = pd.DataFrame(np.eye(3)[codes] * 0.94 + 0.02)
+    expected = bp.GaussianNB(inference="em", classes=[0, 1, 2]).fit(X, soft).predict_proba(X)
+    for frame in (soft, soft[[2, 1, 0]]):
+        found = bp.GaussianNB(inference="em", classes=[2, 1, 0]).fit(X, frame).predict_proba(X)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("options", "y", "name"),
     [

@@ -99,3 +99,8 @@ def test_gaps_are_filled_by_the_average_on_the_circle():
     clf = bp.MixedNB(blocks, inference=bp.Laplace(random_state=1)).fit(X, np.repeat(["night", "day"], 60))
     filled = clf.impute(pd.DataFrame({"hour": [np.nan, np.nan], "size": [0.0, 9.0]}), random_state=0)["hour"]
     assert np.abs((filled.to_numpy() - [0.0, 12.0] + 12.0) % 24.0 - 12.0).max() < 1.0
+    assert (filled >= 0).all()
+    about_zero = pd.DataFrame({"hour": [-3.0, np.nan, np.nan], "size": [0.0, 0.0, 9.0]})
+    again = clf.impute(about_zero, random_state=0)["hour"].to_numpy()[1:]
+    assert np.abs(again).max() <= 12.0
+    assert abs(again[0]) < 1.0
