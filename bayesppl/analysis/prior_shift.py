@@ -33,8 +33,8 @@ _TOLERANCE, _MAX_STEPS = 1e-12, 10_000
 # A log density that is lower by so much is that of the mode, as far as proposals go.
 _NEAR = 1e-6
 
-# Draws of the parameters, the first steps under each, which are not kept, and degrees of freedom of proposals
-_THETAS, _BURN_IN, _DF = 100, 10, 5
+# Draws of the parameters; proposals of which a chain begins at one, by importance; and their degrees of freedom
+_THETAS, _FIRST, _DF = 100, 50, 10
 
 # Class probabilities under draws that are held at once: 128 megabytes
 _HELD = 1 << 24
@@ -153,17 +153,17 @@ def _draw_weights(log_density: Array, concentration: Array, draws: int, rng: np.
     log_density = log_density[~np.isneginf(log_density).all(1)]
     target = _Posterior(np.exp(log_density - log_density.max(1, keepdims=True)), concentration)
     mode, root = target.mode()
-    n_steps = _BURN_IN + draws
+    n_steps = _FIRST + draws
     scale = np.sqrt(_DF / rng.chisquare(_DF, n_steps))
     steps = rng.standard_normal((n_steps, len(mode))) * scale[:, None]
     odds = mode + np.linalg.solve(root.T, steps.T).T
     log_proposal = -(_DF + len(mode)) / 2 * np.log1p((steps**2).sum(1) / _DF)
     log_ratio = np.array([target.log_density(each) for each in odds]) - log_proposal
-    at, chain = 0, []
-    for step, level in enumerate(np.log(rng.random(n_steps))):
+    at, chain = int(rng.choice(_FIRST, p=softmax(log_ratio[:_FIRST]))), []
+    for step, level in enumerate(np.log(rng.random(draws)), start=_FIRST):
         at = step if level < log_ratio[step] - log_ratio[at] else at
         chain.append(at)
-    return np.asarray(softmax(np.pad(odds[chain[_BURN_IN:]], ((0, 0), (0, 1))), axis=1))
+    return np.asarray(softmax(np.pad(odds[chain], ((0, 0), (0, 1))), axis=1))
 
 
 class _Posterior(NamedTuple):
@@ -180,6 +180,7 @@ class _Posterior(NamedTuple):
     density: Array
     concentration: Array
 
+    @np.errstate(divide="ignore")  # of odds so far out that a row becomes impossible
     def log_density(self, odds: Array) -> float:
         log_weights = log_softmax(np.append(odds, 0.0))
         return float(np.log(self.density @ np.exp(log_weights)).sum() + self.concentration @ log_weights)

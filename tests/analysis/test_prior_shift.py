@@ -210,3 +210,22 @@ def test_without_evidence_the_posterior_of_weights_is_the_prior(n_classes):
         second = draws[:, k] ** 2
         error = second.std() / np.sqrt(float(az.ess(second[None], method="mean")))
         assert abs(second.mean() - known.var()[k] - known.mean()[k] ** 2) < 4 * error
+
+
+def test_few_draws_under_each_of_many_densities_are_those_of_long_chains():
+    """Ten classes, few rows: ten draws by 600 seeds against labels and weights drawn in turn, 30,000 times."""
+    rng = np.random.default_rng(0)
+    log_density = 1.5 * rng.normal(size=(100, 10))
+    few = np.stack(
+        [_draw_weights(log_density, np.ones(10), 10, np.random.default_rng(seed)) for seed in range(600)]
+    )
+    weights, long = np.full(10, 0.1), np.empty((30_000, 10))
+    for sweep in range(len(long)):
+        shares = weights * np.exp(log_density)
+        labels = (rng.random((100, 1)) * shares.sum(1, keepdims=True) > shares.cumsum(1)).sum(1)
+        weights = long[sweep] = rng.dirichlet(1.0 + np.bincount(labels, minlength=10))
+    for power in (1, 2):
+        averages, chain = (few**power).mean(1), long**power
+        ess = [float(az.ess(chain[None, :, k], method="mean")) for k in range(10)]
+        error = np.hypot(averages.std(0) / np.sqrt(600), chain.std(0) / np.sqrt(ess))
+        assert (np.abs(averages.mean(0) - chain.mean(0)) < 4 * error).all()
