@@ -7,20 +7,24 @@ from unlabelled rows.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_solve
 from scipy.special import log_softmax, softmax
 
+from bayesppl.analysis.draws import log_joint_under_draws, portions
 from bayesppl.analysis.parameter_tables import PROB, coord, tails
 from bayesppl.analysis.uncertainty import probability_draws
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.names import spelled
 from bayesppl.kernels.arrays import Array, logarithm
+from bayesppl.kernels.ranges import row_ranges
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import exchange_weights
+from bayesppl.model.posterior import CHUNK_CELLS
 from bayesppl.model.rules import RuleName
 from bayesppl.model.stack import Stack
 
@@ -33,11 +37,16 @@ _TOLERANCE, _MAX_STEPS = 1e-12, 10_000
 # A log density that is lower by so much is that of the mode, as far as proposals go.
 _NEAR = 1e-6
 
-# Draws of the parameters; proposals of which a chain begins at one, by importance; and their degrees of freedom
-_THETAS, _FIRST, _DF = 100, 50, 10
+# Draws of the parameters; steps of a chain before it is kept
+_THETAS, _BURN_IN = 100, 5
 
-# Class probabilities under draws that are held at once: 128 megabytes
+# Points of a trajectory, and bounds of the time between two of them, in standard deviations at the mode
+_POINTS, _PACE = 8, (0.1, 0.5)
+
+# Class probabilities of a stack under draws that are held at once: 128 megabytes
 _HELD = 1 << 24
+
+_TINY = np.finfo(float).tiny
 
 
 def estimate_class_weights(
@@ -54,10 +63,10 @@ def estimate_class_weights(
 
     The likelihood of new weights w is :math:`\prod_i \sum_k w_k\,p(x_i \mid y = k)`, the labels summed out. ``em``
     is its maximum by the iteration of Saerens, Latinne & Decaestecker (2002). The posterior under a Dirichlet
-    prior is sampled by independent proposals about its mode (Tierney 1994). Under the predictive rule that is
-    done for each of a hundred draws of the parameters from their posterior (of many rows, for as many as 128
-    megabytes of probabilities hold), on which these rows have no further bearing: the interval contains the
-    uncertainty of the densities. A plug-in rule takes them as known.
+    prior is sampled by a Markov chain of Hamiltonian and of Gibbs steps in turn (Neal 2011). Under the predictive
+    rule there is one for each of a hundred draws of the parameters from their posterior, on which these rows have
+    no further bearing: the interval contains the uncertainty of the densities. A plug-in rule takes them as known.
+    The time grows with the rows; of a million of them, a part drawn at random says nearly as much.
 
     Parameters
     ----------
@@ -104,23 +113,18 @@ def estimate_class_weights(
     else:
         log_density = fitted.log_labels(X, rule, lambda log_joint, old: exchange_weights(log_joint, old, even))
         is_plug_in = (fitted.rule if rule is None else rule) != "predictive"
-    drawn = log_density[None]
-    if not is_plug_in:
-        # as many as there is room for, two at least
-        size = int(np.clip(_HELD // max(1, log_density.size), 2, min(_THETAS, max(2, draws))))
-        # a sampled posterior has its own number of draws, in random order
-        parts = probability_draws(fitted, X, size, rng, lambda proba: proba[:size], "uniform")
-        drawn = logarithm(np.concatenate(list(parts), axis=1))
     is_possible = ~np.isneginf(log_density).all(1)  # an impossible row is no evidence of its class
-    log_density, drawn = log_density[is_possible], drawn[:, is_possible]
-    concentration = prior.sized(even.shape).concentration
-    if not len(log_density):
+    if not is_possible.any():
         raise ValueError(
             "X has no row that is possible under any class, so that nothing follows about class weights; pass rows"
         )
-    em = _maximise(log_density)
-    of_each = -(-draws // len(drawn))
-    samples = np.concatenate([_draw_weights(each, concentration, of_each, rng) for each in drawn])[:draws]
+    em = _maximise(log_density[is_possible])
+    concentration = prior.sized(even.shape).concentration
+    size = 1 if is_plug_in else min(_THETAS, draws)
+    drawn = [log_density] if is_plug_in else _densities_under_draws(fitted, X, size, rng)
+    of_each = -(-draws // size)
+    samples = np.concatenate([_draw_weights(each[is_possible], concentration, of_each, rng) for each in drawn])
+    samples = samples[np.sort(rng.choice(len(samples), draws, replace=False))]
     lower, upper = np.quantile(samples, bounds, axis=0)
     summary = {"em": em, "mean": samples.mean(0), "sd": samples.std(0), "lower": lower, "upper": upper}
     return xr.Dataset(
@@ -129,8 +133,21 @@ def estimate_class_weights(
             "draws": (("chain", "draw", "class"), samples[None]),
         },
         coords={"class": coord(fitted.classes.tolist()), "chain": [0], "draw": np.arange(draws)},
-        attrs={"prob": prob, "rows": len(log_density)},
+        attrs={"prob": prob, "rows": int(is_possible.sum())},
     )
+
+
+def _densities_under_draws(fitted: Fitted | Stack, X: Any, size: int, rng: np.random.Generator) -> Iterator[Array]:
+    """Yield log p(x | y = k, θ) of all rows, up to a number for each, under one draw after the other."""
+    n_classes = len(fitted.classes)
+    if isinstance(fitted, Stack):  # a member is drawn anew in every range of draws
+        for some in row_ranges(size, len(X) * n_classes, _HELD):
+            parts = probability_draws(fitted, X, some.stop - some.start, rng, logarithm, "uniform")
+            yield from np.concatenate(list(parts), axis=1)
+        return
+    drawn = portions(fitted.posterior, size, rng)
+    for log_joints, weights in log_joint_under_draws(fitted, drawn, fitted.encode(X), CHUNK_CELLS):
+        yield from exchange_weights(log_joints, weights, np.ones(n_classes))
 
 
 def _maximise(log_density: Array) -> Array:
@@ -145,25 +162,32 @@ def _maximise(log_density: Array) -> Array:
 
 
 def _draw_weights(log_density: Array, concentration: Array, draws: int, rng: np.random.Generator) -> Array:
-    """Draw weights given densities of rows, by Metropolis–Hastings: (draws, n_classes).
+    """Draw weights given densities of rows, by a Markov chain: (draws, n_classes).
 
-    Proposals are independent, of a t distribution about the mode of the log odds against the last class. Drawing
-    labels and weights in turn would take hundreds of sweeps for one draw where classes overlap.
+    Labels and weights drawn in turn move freely where classes are apart, or have no rows, but take hundreds of
+    sweeps for one draw where classes overlap. There, trajectories (Neal 2011, section 5.3) cross the posterior of
+    the log odds against the last class, in coordinates in which it has unit width at its mode.
     """
     log_density = log_density[~np.isneginf(log_density).all(1)]
     target = _Posterior(np.exp(log_density - log_density.max(1, keepdims=True)), concentration)
     mode, root = target.mode()
-    n_steps = _FIRST + draws
-    scale = np.sqrt(_DF / rng.chisquare(_DF, n_steps))
-    steps = rng.standard_normal((n_steps, len(mode))) * scale[:, None]
-    odds = mode + np.linalg.solve(root.T, steps.T).T
-    log_proposal = -(_DF + len(mode)) / 2 * np.log1p((steps**2).sum(1) / _DF)
-    log_ratio = np.array([target.log_density(each) for each in odds]) - log_proposal
-    at, chain = int(rng.choice(_FIRST, p=softmax(log_ratio[:_FIRST]))), []
-    for step, level in enumerate(np.log(rng.random(draws)), start=_FIRST):
-        at = step if level < log_ratio[step] - log_ratio[at] else at
-        chain.append(at)
-    return np.asarray(softmax(np.pad(odds[chain], ((0, 0), (0, 1))), axis=1))
+    spread = np.linalg.inv(root).T
+    odds, chain = mode + spread @ rng.standard_normal(len(mode)), np.empty((_BURN_IN + draws, len(concentration)))
+    for step in range(len(chain)):
+        level, gradient = target.at(odds)
+        momentum, time = rng.standard_normal(len(mode)), rng.uniform(*_PACE)
+        point, energy = odds, momentum @ momentum / 2 - level
+        for _ in range(_POINTS):
+            momentum = momentum + time / 2 * gradient @ spread
+            point = point + time * spread @ momentum
+            level, gradient = target.at(point)
+            momentum = momentum + time / 2 * gradient @ spread
+        if np.log(rng.random()) < energy - momentum @ momentum / 2 + level:
+            odds = point
+        chain[step] = target.sweep(odds, rng)
+        log_weights = np.log(np.maximum(chain[step], _TINY))
+        odds = log_weights[:-1] - log_weights[-1]
+    return chain[_BURN_IN:]
 
 
 class _Posterior(NamedTuple):
@@ -180,10 +204,22 @@ class _Posterior(NamedTuple):
     density: Array
     concentration: Array
 
-    @np.errstate(divide="ignore")  # of odds so far out that a row becomes impossible
-    def log_density(self, odds: Array) -> float:
+    @np.errstate(divide="ignore", invalid="ignore")  # of odds so far out that a row becomes impossible
+    def at(self, odds: Array) -> tuple[float, Array]:
+        """Return the log density and its gradient."""
         log_weights = log_softmax(np.append(odds, 0.0))
-        return float(np.log(self.density @ np.exp(log_weights)).sum() + self.concentration @ log_weights)
+        weights = np.exp(log_weights)
+        of_rows = self.density @ weights
+        counts = self.concentration + weights * ((1 / of_rows) @ self.density)
+        gradient = counts - (len(of_rows) + self.concentration.sum()) * weights
+        return float(np.log(of_rows).sum() + self.concentration @ log_weights), gradient[:-1]
+
+    def sweep(self, odds: Array, rng: np.random.Generator) -> Array:
+        """Draw the labels of all rows given the weights, and return weights drawn given the labels."""
+        upper = (self.density * softmax(np.append(odds, 0.0))).cumsum(1)
+        labels = (rng.random((len(upper), 1)) * upper[:, -1:] >= upper[:, :-1]).sum(1)
+        counts = np.bincount(labels, minlength=len(self.concentration))
+        return Dirichlet(self.concentration + counts).draw(1, rng)["probability"][0]
 
     def mode(self) -> tuple[Array, Array]:
         """Find the mode by Newton's method, and the Cholesky factor of the information there.
@@ -202,12 +238,11 @@ class _Posterior(NamedTuple):
                 root = np.linalg.cholesky(bound - known)
             except np.linalg.LinAlgError:
                 root = np.linalg.cholesky(bound)
-            gradient = (shares.sum(0) + self.concentration - total * weights)[:-1]
+            level, gradient = self.at(odds)
             step = cho_solve((root, True), gradient)
             if step @ gradient < _NEAR:
                 break
-            level = self.log_density(odds)
-            while self.log_density(odds + step) < level - _NEAR:
+            while self.at(odds + step)[0] < level - _NEAR:
                 step = step / 2
             odds = odds + step
         return odds, root

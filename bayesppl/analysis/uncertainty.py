@@ -82,6 +82,7 @@ def predict_proba_interval(
     >>> bool((interval["sd"][1] > interval["sd"][0]).all())
     True
     """
+    whole("draws", draws, 2)
     describe = partial(_quantiles, prob=prob)
     found = np.concatenate(
         list(probability_draws(fitted, X, draws, random_state, describe, class_weights)), axis=1
@@ -119,6 +120,7 @@ def uncertainty(fitted: Fitted | Stack, X: Any, draws: int = 1000, random_state:
     >>> bool(abs(split["total"] - split["aleatoric"] - split["epistemic"]) < 1e-12)
     True
     """
+    whole("draws", draws, 2)
     found = np.concatenate(list(probability_draws(fitted, X, draws, random_state, _entropies)), axis=1)
     split = dict(zip(("total", "aleatoric", "epistemic"), found, strict=True))
     proba = np.exp(fitted.log_proba(X)) if isinstance(fitted, Stack) else probabilities(fitted, X, "predictive")
@@ -145,7 +147,6 @@ def probability_draws[T](
     error of their temperature: a hundred trees count the same rows, and shares drawn tree by tree would be those
     of a hundred samples.
     """
-    whole("draws", draws, 2)
     rng, n_classes = generator(random_state), len(fitted.classes)
     if isinstance(fitted, Stack):
         stack, table = fitted, fitted.align(X)

@@ -9,6 +9,7 @@ from scipy.special import logsumexp, xlogy
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
+from bayesppl.analysis import prior_shift
 from bayesppl.analysis.prior_shift import _draw_weights
 
 IRIS = load_iris(return_X_y=True)
@@ -201,7 +202,7 @@ def test_the_posterior_of_weights_is_averaged_over_draws_of_the_densities():
 @pytest.mark.parametrize("n_classes", [1, 2, 5])
 def test_without_evidence_the_posterior_of_weights_is_the_prior(n_classes):
     concentration = np.arange(1.0, n_classes + 1)
-    draws = _draw_weights(np.zeros((3, n_classes)), concentration, 40_000, np.random.default_rng(0))
+    draws = _draw_weights(np.zeros((3, n_classes)), concentration, 10_000, np.random.default_rng(0))
     known = stats.dirichlet(concentration)
     np.testing.assert_allclose(draws.sum(1), 1.0)
     for k in range(n_classes if n_classes > 1 else 0):
@@ -229,3 +230,34 @@ def test_few_draws_under_each_of_many_densities_are_those_of_long_chains():
         ess = [float(az.ess(chain[None, :, k], method="mean")) for k in range(10)]
         error = np.hypot(averages.std(0) / np.sqrt(600), chain.std(0) / np.sqrt(ess))
         assert (np.abs(averages.mean(0) - chain.mean(0)) < 4 * error).all()
+
+
+@pytest.mark.parametrize("concentration", [1.0, 0.1])
+def test_intervals_of_classes_that_no_row_is_of_are_those_of_the_dirichlet(concentration):
+    """Of classes that are apart, with default draws: the share of the posterior in 89 % intervals, by class."""
+    counts = np.array([0, 0, 60, 0, 0, 0, 30, 0, 0, 0])
+    labels = np.repeat(np.arange(10), counts)
+    y = np.repeat(np.arange(10), 20)
+    clf = bp.GaussianNB(rule="mean").fit((y + np.linspace(-0.01, 0.01, len(y)))[:, None], y)
+    known = stats.beta(concentration + counts, 9 * concentration + 90 - counts)
+    inside = []
+    for seed in range(4):
+        found = clf.estimate_class_weights(labels[:, None], bp.Dirichlet(concentration), random_state=seed)
+        inside.append(known.cdf(found["upper"]) - known.cdf(found["lower"]))
+        ess = [float(az.ess(found["draws"].sel({"class": k}).values, method="mean")) for k in range(10)]
+        np.testing.assert_array_less(np.abs(found["mean"] - known.mean()), 5 * known.std() / np.sqrt(ess))
+    # each end is a quantile of 1000 draws of at least 200 independent ones, four times
+    np.testing.assert_allclose(np.mean(inside, axis=0), 0.89, atol=4 * np.sqrt(2 * 0.055 * 0.945 / 800))
+
+
+def test_as_many_densities_are_drawn_whatever_the_number_of_rows(monkeypatch):
+    y = np.arange(40) % 2
+    X = np.linspace(-1, 1, 40)[:, None] + y[:, None]
+    clf, few = bp.GaussianNB().fit(X, y), []
+    monkeypatch.setattr(prior_shift, "_draw_weights", lambda each, *_: few.append(each) or np.full((10, 2), 0.5))
+    for fitted in (clf, bp.AutoClassifier().fit(X, y)):
+        few.clear()
+        monkeypatch.setattr(prior_shift, "_HELD", 7 * 40 * 2)
+        fitted.estimate_class_weights(X, random_state=0)
+        assert len(few) == 100
+        assert all(each.shape == (40, 2) for each in few)
