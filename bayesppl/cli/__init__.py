@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if not MODELS_OF_NUMBERS.intersection(word.removeprefix("--model=") for word in typed):
             here += ", --categorical COLUMN takes its values for levels"
         _refuse(f"{str(error).rstrip('.')}. {here}" if typed[0] in ("fit", "compare") else str(error))
-    except (ValueError, OSError, NotImplementedError) as error:
+    except (TypeError, ValueError, OSError, NotImplementedError) as error:
         _refuse(str(error))
     except MemoryError as error:
         _refuse(

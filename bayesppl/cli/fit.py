@@ -160,7 +160,7 @@ def _fit_sums(classifier: Any, source: Source, decimal: str) -> int:
         nonlocal given, places
         for rows in source.batches("fitting"):
             if not given:
-                warn(remarks(rows.X, decimal))
+                warn(remarks(rows.X, decimal, are_all=False))
             if len(rows.X):
                 given, places = given + len(rows.X), rows.X.index
                 yield rows.X, rows.y

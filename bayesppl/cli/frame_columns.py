@@ -39,9 +39,11 @@ _SPELLINGS = {
     re.compile(r"[+-]?\d{1,3}(\.\d{3})*,\d+"): (
         "pass --thousands . --decimal , if points part the thousands and commas mark decimals"
     ),
-    re.compile(r"[+-]?[\d.,]+\s*%"): "write them without percent signs",
     re.compile(r"\u2212[\d.]+"): "write their minus signs as -",
 }
+
+# Numbers with a currency or a unit, as $5.20, CHF 5 or 5 kg, but not codes, as A12; the groups are the unit.
+_WITH_UNIT = re.compile(r"[+-]?([^\w\s.,+\-\u2212]|[A-Z]{3}\s)?\s?[+-]?\d[\d.,]*\s?([^\W\d_]{1,4}|[^\w\s.,])?")
 
 # Thousands that are read as decimals, where it is not the comma that marks decimals.
 _PARTED_BY_POINTS = re.compile(r"-?[1-9]\d{0,2}(\.\d{3})+")
@@ -86,7 +88,9 @@ def choose(X: Any, chosen: Chosen, target: str) -> Any:
     return X.astype({name: "category" for name in chosen.categorical if name in X.columns})
 
 
-def remarks(X: Any, decimal: str = ".", left_out: Collection[Hashable] = ()) -> Iterator[str]:
+def remarks(
+    X: Any, decimal: str = ".", left_out: Collection[Hashable] = (), *, are_all: bool = True
+) -> Iterator[str]:
     """Describe suspect columns: text among numbers, identifiers, marks of missing cells.
 
     Columns that are left out already need no advice to leave them out.
@@ -95,6 +99,8 @@ def remarks(X: Any, decimal: str = ".", left_out: Collection[Hashable] = ()) -> 
     ----------
     decimal : str
         The mark of decimals in the file.
+    are_all : bool
+        Whether these are all rows, so that a column without cells has none.
     """
     from pandas.api.types import is_object_dtype, is_string_dtype
 
@@ -113,7 +119,7 @@ def remarks(X: Any, decimal: str = ".", left_out: Collection[Hashable] = ()) -> 
                 "parts their thousands, pass it as --thousands, and another one as --decimal"
             )
         if not n_cells:
-            if name not in left_out:
+            if are_all and name not in left_out:
                 yield f"column {name!r} is empty; {drop}"
             continue
         if not (is_object_dtype(cells.dtype) or is_string_dtype(cells.dtype)):
@@ -195,16 +201,27 @@ def _na_values(cells: Counter[str]) -> str:
 def _of_one_way(odd: Counter[str]) -> Counter[str]:
     """Select the cells that are numbers written in one other way, where most are."""
     ways = [Counter({cell: n for cell, n in odd.items() if way.fullmatch(cell)}) for way in _SPELLINGS]
+    for unit, _ in Counter(filter(None, map(_unit, odd))).most_common(1):
+        ways.append(Counter({cell: n for cell, n in odd.items() if _unit(cell) == unit}))
     most = max(ways, key=Counter.total)
     return most if most.total() > NUMBERS_SHARE * odd.total() else Counter()
 
 
 def _spelling(odd: Counter[str], texts: Counter[str]) -> str | None:
     """Advise what to do about cells that are numbers, all written in the same other way."""
+    units = set(map(_unit, odd))
+    if len(units) == 1 and all(units):
+        return f"write them without {units.pop()}, and with points as their only marks"
     advice = next((advice for way, advice in _SPELLINGS.items() if all(map(way.fullmatch, odd))), None)
     if advice and "--decimal" in advice and any("." in text for text in texts if text not in odd):
         return "write all decimals with the same mark"
     return advice
+
+
+def _unit(cell: str) -> str:
+    """Return the unit of a number that is written with one, and otherwise nothing."""
+    found = _WITH_UNIT.fullmatch(cell)
+    return "".join(filter(None, found.groups())).strip() if found else ""
 
 
 def _common(cells: Counter[str]) -> str:

@@ -163,8 +163,8 @@ def check_levels(name: Hashable, levels: Sequence[Hashable], codes: Array) -> No
     elif are_near_unique(len(levels), n_cells) and all(isinstance(level, str) for level in levels):
         warn(
             f"column {name!r} holds {len(levels)} different texts in {n_cells} rows; as levels they hold no "
-            "information about new rows. Leave the column out, or count its words first, as by "
-            f"sklearn.compose.make_column_transformer((CountVectorizer(), {name!r}))",
+            "information about new rows. Convert it if these are numbers with units, leave it out, or count its "
+            f"words first, as by sklearn.compose.make_column_transformer((CountVectorizer(), {name!r}))",
             UserWarning,
         )
 

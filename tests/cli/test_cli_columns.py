@@ -121,7 +121,11 @@ def test_marks_of_missing_cells_are_named_with_the_options_that_read_them():
     [
         (["1,5", "-0,25", ",75"], "if commas mark decimals, pass --decimal ,"),
         (["1,200", "12,500.50", "3,000,000"], "if commas part the thousands, pass --thousands ,"),
-        (["12.5%", "3 %", "-1%"], "write them without percent signs"),
+        (["12.5%", "3 %", "-1%"], "write them without %, and with points as their only marks"),
+        (["$1,234.50", "$80", "-$5.1"], "write them without $, and with points as their only marks"),
+        (["599,28 €", "1.429,50 €"], "write them without €, and with points as their only marks"),
+        (["CHF 120.00", "CHF 5"], "write them without CHF, and with points as their only marks"),
+        (["164.1 kg", "80kg"], "write them without kg, and with points as their only marks"),
         (["\u22121.5", "\u22120.5"], "write their minus signs as -"),
         (["1\u00a0500", "2\u00a0300.5"], "if the mark parts the thousands, pass it as --thousands"),
         (
