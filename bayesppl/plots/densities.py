@@ -22,6 +22,7 @@ from bayesppl.kernels.arrays import Array, join_chains, logarithm
 from bayesppl.plots.style import (
     Style,
     axes_or_new,
+    beside_values,
     colour,
     drawn_names,
     given_cells,
@@ -125,6 +126,7 @@ def plot_class_densities(
             "plot_columns draws them"
         )
     grid = grid_along(clf, values[:, None], 0, 0.15, resolution)
+    grid = grid if is_mass else beside_values(grid, values)
     rows = MatrixTable(table.names, grid[:, None])
     theta = join_chains(posterior.draws(1, draws, rng))
     drawn = np.exp(family.log_likelihood(theta)(family.bound.encode(rows)))
@@ -292,13 +294,14 @@ def _draw_density(
     shown = values[~np.isnan(values) & ~(has_atom & (values == 0))]
     low, high = (shown.min(), shown.max()) if len(shown) else (0.0, 1.0)
     if low > 0 and high > _LONG_TAIL * np.median(shown):
-        grid, edges = np.geomspace(low, high, _POINTS + 1), np.geomspace(low, high, _BINS + 1)
+        grid = beside_values(np.geomspace(low, high, _POINTS + 1), shown)
+        edges = np.geomspace(low, high, _BINS + 1)
         ax.set_xscale("log")
         ax.set_ylabel("density per decade", fontsize="small")
         position, per_unit = np.log10(edges), grid * np.log(10)
     else:
         grid = np.linspace(low, high, _POINTS + 1) if high > low else low + np.linspace(-0.5, 0.5, _POINTS + 1)
-        grid = grid[grid != 0] if has_atom else grid
+        grid = beside_values(grid[grid != 0] if has_atom else grid, shown)
         edges = np.histogram_bin_edges(shown, _BINS)
         position, per_unit = edges, np.ones(len(grid))
     density = density_of(grid) * per_unit[:, None]

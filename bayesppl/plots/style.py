@@ -50,6 +50,9 @@ _SMALLEST_TYPE = 5.0
 # Inches of a line of a legend of many labels.
 _LEGEND_LINE = 0.2
 
+# Of rows, at which densities are drawn beside a grid.
+_MOST_VALUES = 1000
+
 # Inches for the names of rows in a figure that is made for them: at least, and at most.
 _ROOM_FOR_NAMES = (1.9, 48 / LETTERS_PER_INCH)
 
@@ -310,3 +313,9 @@ def legend_beside(ax: Axes, panel: Axes | None = None) -> None:
         fontsize="medium" if len(labels) <= 8 else "small",
         borderaxespad=0.2,
     )
+
+
+def beside_values(grid: Array, values: Array) -> Array:
+    """Add values of rows to a grid, a thousand or two at most: densities have steps between points, and atoms."""
+    own = np.unique(values[~np.isnan(values)])
+    return np.union1d(grid, own[:: 1 + len(own) // _MOST_VALUES])

@@ -19,6 +19,7 @@ from bayesppl.plots.style import (
     LETTERS_PER_INCH,
     axes_of_rows,
     axes_or_new,
+    beside_values,
     colour,
     draw_bars,
     drawn_name,
@@ -134,7 +135,7 @@ def _weights(found: xr.Dataset) -> tuple[Array, Array | None, Array | None]:
     return weight.values[0], None, None
 
 
-_POINTS, _MOST_POINTS, _MOST_LEVELS = 101, 1000, 12
+_POINTS, _MOST_LEVELS = 101, 12
 
 # Inches of a strip, at least and at most, and of all strips where they need not be higher.
 _STRIP, _HIGHEST = (0.33, 0.75), 8.0
@@ -244,10 +245,7 @@ def _strip(
     if not len(present):
         raise ValueError(f"column {name!r} of X has no values; give rows that show its range")
     if is_number:
-        # values of rows too, for densities have steps and atoms
-        own = np.unique(present)
-        grid = np.linspace(own[0], own[-1], _POINTS)
-        values = np.union1d(grid, own[:: 1 + len(own) // _MOST_POINTS])
+        values = beside_values(np.linspace(present.min(), present.max(), _POINTS), present)
     else:
         values = np.array(sorted(set(present.tolist()), key=lambda value: (str(type(value)), value)), dtype=object)
         if len(values) > _MOST_LEVELS:

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import bayesppl as bp
-from bayesppl.plots import plot_columns
+from bayesppl.plots import plot_class_densities, plot_columns
 
 
 def test_lines_are_densities_and_bars_are_frequencies():
@@ -41,3 +42,23 @@ def test_a_long_tail_has_a_logarithmic_axis_on_which_densities_add_up_to_one():
         assert 0.98 < total < 1  # the rest is beyond the least and the largest value
     areas = [(bar.get_data().values * np.diff(np.log10(bar.get_data().edges))).sum() for bar in panel.patches]
     np.testing.assert_allclose(areas, 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("picture", [plot_columns, plot_class_densities])
+def test_the_steps_of_histograms_are_drawn_however_narrow(picture):
+    """At every value of a row the line is at the density of the row, also in bins a thousandth of the range."""
+    rng = np.random.default_rng(2)
+    y = np.repeat(["u", "v"], 200)
+    fares = np.concatenate([rng.choice([7.25, 7.9, 8.05], 300), rng.uniform(-200, 500, 100)])
+    edges = [-201, 7.2, 7.3, 7.85, 7.95, 8.0, 8.1, 501]
+    X = pd.DataFrame({"fare": rng.permutation(fares)})
+    clf = bp.MixedNB({"steps": (["fare"], bp.Histogram(edges=edges))}).fit(X, y)
+    if picture is plot_class_densities:
+        clf = bp.GenerativeClassifier(bp.Histogram(edges=edges)).fit(X, y)
+    drawn = picture(clf, X, y)
+    [panel] = drawn.axes if picture is plot_columns else [drawn]
+    lines = [line for line in panel.get_lines() if len(line.get_xdata()) > 100]
+    expected = 2 * np.exp(clf.predict_joint_log_proba(X))
+    for k, line in enumerate(lines):
+        found = np.interp(X["fare"], line.get_xdata(), line.get_ydata())
+        np.testing.assert_allclose(found, expected[:, k], rtol=1e-9)
