@@ -45,7 +45,7 @@ from bayesppl.data.arguments import generator, whole
 from bayesppl.data.columns import beyond_floats, missing
 from bayesppl.data.names import listed, spelled
 from bayesppl.data.table import MatrixTable, Table
-from bayesppl.errors import UnseenLevelWarning
+from bayesppl.errors import RowError, UnseenLevelWarning
 from bayesppl.families.bound import GIVEN_TOTAL
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import ClassWeights, class_weights_in_use
@@ -134,11 +134,13 @@ def explain(
     units = units_of([name for name in names if name in family.bound.measures], blocks)
     odds = Odds.of(fitted.classes.tolist(), against)
     columns, counts = read_cells(fitted, X)
+    leaves_none_out = ValueError(
+        f"the {family.name} family leaves no column out, or one of its blocks does not, so that its log odds "
+        "cannot be divided among the columns. As a candidate of bayesppl.AutoClassifier it is explained, over "
+        "rows drawn from it"
+    )
     if family.missing == "refused" and not counts.any():
-        raise ValueError(
-            f"the {family.name} family leaves no column out, so that its log odds cannot be divided among the "
-            "columns. As a candidate of bayesppl.AutoClassifier it is explained, over rows drawn from it"
-        )
+        raise leaves_none_out
     values, belongs = np.column_stack(columns), belonging(units.values(), [(name,) for name in names])
     seen = partial(SeenRows, values, belongs, gaps_of(values, counts), np.ones(1))
     absent = np.column_stack([missing(cells) for cells in columns])
@@ -173,6 +175,9 @@ def explain(
     used = fitted.rule if rule is None else rule
     try:
         return labelled_shares(tasks, odds, seen(by_rule), by_draws, cells, X, len(values), shares, used, prob)
+    except RowError:
+        fitted.encode(made(values))  # raises again where a cell of these rows is to blame
+        raise leaves_none_out from None
     except TooManyCombinationsError:
         raise ValueError(
             f"columns are weighed by leaving them out, and the {family.name} family sums over the levels of what "

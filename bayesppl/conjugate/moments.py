@@ -82,7 +82,7 @@ class Moments(Statistics):
         responsibilities : (n_rows, n_classes)
             Of the rows that were summed.
         """
-        empty = (self.count <= 0).reshape(len(self.count), -1).any(1)
+        empty = (self.count <= 0).any(tuple(range(1, self.count.ndim)))
         if responsibilities.nnz < responsibilities.shape[0] or not (np.abs(self.mean) < largest / 2).all():
             return False
         if empty.any() and empty[responsibilities.indices].any():

@@ -24,6 +24,7 @@ from bayesppl.files.saving import write
 from bayesppl.inference import NUTS, Inference, choose
 from bayesppl.inference.base import interrupts_raised
 from bayesppl.inference.progress import announce_if_slow
+from bayesppl.kernels.arrays import as_observed
 from bayesppl.model.calibration import Option, check_option
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.rules import RuleName, check_rule
@@ -157,6 +158,9 @@ class PyMCClassifier(BayesClassifier):
         if isinstance(found, Fitted):
             of_model = {"family": found.model.family, "class_weights": found.model.class_weights}
             kept = {name: own[name] for name in ("rule", "calibration", "n_jobs")}
+            if found.learned.completed is not None:
+                inference = "gibbs" if self.inference == "auto" else self.inference
+                kept |= {"inference": inference, "unlabelled": "learn", "unlabelled_weight": 1.0}
             write(found, GenerativeClassifier.__name__, of_model | kept, path)
         else:
             write(found, type(self).__name__, {name: own[name] for name in own if name != "build"}, path)
@@ -323,6 +327,6 @@ def model_with_rows(X: Any, y: Any) -> pm.Model:
         "row": row_names(X, len(found)).tolist(),
     }
     with pm.Model(coords=coords) as model:
-        pm.Data("rows", found.table.numeric(), dims=("row", "feature"))
+        pm.Data("rows", as_observed(found.table.numeric()), dims=("row", "feature"))
         pm.Data("labels", found.codes, dims="row")
     return model

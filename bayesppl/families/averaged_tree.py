@@ -39,8 +39,8 @@ from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.kernels.tree_sums import directed_edges
 
 _INCOMPLETE = (
-    "trees cannot be fitted to incomplete rows in closed form. Drop or impute them, make missing a level of its "
-    "own, or use bayesppl.CategoricalNB, which skips missing cells exactly."
+    "trees cannot be fitted to incomplete rows in closed form. Drop or impute them, write gaps as a level of "
+    "their own, as by X.fillna('missing'), or use bayesppl.CategoricalNB, which skips missing cells exactly."
 )
 
 

@@ -37,7 +37,7 @@ from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families.family import ConjugateFamily, OfColumns
 from bayesppl.families.support import BITS, COUNTS, POSITIVE_NUMBERS, Support, locate, require_finite_sums
-from bayesppl.kernels.arrays import Array, Theta, dense
+from bayesppl.kernels.arrays import Array, Theta, as_observed, dense
 from bayesppl.kernels.class_sums import stored_once
 from bayesppl.kernels.missing import present_cells
 
@@ -176,7 +176,7 @@ class CellFamily(OfColumns, ConjugateFamily):
         index, at, dims = present_cells(cells, codes, prefix)
         parameter = variables[self.pair.parameter]
         number = self._number_for_pymc(numbers, at, prefix)
-        self.observe(f"{prefix}x", parameter[index], number, observed=cells[at], dims=dims)
+        self.observe(f"{prefix}x", parameter[index], number, observed=as_observed(cells[at]), dims=dims)
 
     @final
     def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:

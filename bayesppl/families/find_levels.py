@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from bayesppl.data.arguments import by_name, named_once
+from bayesppl.data.columns import missing
 from bayesppl.data.levels import check_levels, factorize, lookalikes
 from bayesppl.data.names import listed, spelled
 from bayesppl.data.table import Table
@@ -26,8 +27,12 @@ Levels = Sequence[Hashable] | Mapping[Hashable, Sequence[Hashable]]
 
 def _are_levels(levels: Any) -> bool:
     """Whether these are levels of all columns, no text, and no list of them for each column."""
-    is_sequence = isinstance(levels, Sequence | np.ndarray) and not isinstance(levels, str)
-    return is_sequence and all(isinstance(level, Hashable) for level in levels)
+    is_sequence = isinstance(levels, Sequence) or hasattr(levels, "__array__")  # of any library
+    return is_sequence and not isinstance(levels, str) and all(isinstance(level, Hashable) for level in levels)
+
+
+def _as_tuple(levels: Any) -> tuple[Hashable, ...]:
+    return tuple(np.asarray(levels) if hasattr(levels, "__array__") else levels)
 
 
 def declared_levels(levels: Levels, columns: Sequence[Hashable]) -> dict[Hashable, tuple[Hashable, ...]]:
@@ -36,20 +41,25 @@ def declared_levels(levels: Levels, columns: Sequence[Hashable]) -> dict[Hashabl
     Raises
     ------
     ValueError, TypeError
-        If levels occur twice or read alike, or columns are missing or unknown.
+        If levels are missing, occur twice or read alike, or columns are missing or unknown.
     """
     levels = by_name(levels)
     if isinstance(levels, Mapping) and all(map(_are_levels, levels.values())):
-        by_column = {name: tuple(of_column) for name, of_column in levels.items()}
+        by_column = {name: _as_tuple(of_column) for name, of_column in levels.items()}
         named_once("levels", "column", by_column, columns)
     elif _are_levels(levels):
-        by_column = dict.fromkeys(columns, tuple(levels))
+        by_column = dict.fromkeys(columns, _as_tuple(levels))
     else:
         raise TypeError(
             "levels must be a sequence of levels for all columns, or a mapping of columns to these, "
             f"found {spelled(levels)}"
         )
     for name, found in by_column.items():
+        if missing(np.fromiter(found, object)).any():
+            raise ValueError(
+                f"the levels of column {name!r} hold a missing value, which no cell has: leave it out. If a gap "
+                "shall be a level, write one in its place, as by X.fillna('missing')"
+            )
         if not found or len(set(found)) < len(found):
             raise ValueError(
                 f"the levels of column {name!r} must be distinct, and at least one, found {listed(found)}"

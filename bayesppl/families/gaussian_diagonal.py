@@ -37,7 +37,7 @@ from bayesppl.families.moment_priors import (
     require_proper,
 )
 from bayesppl.families.support import require_finite_sums
-from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
+from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, as_observed
 from bayesppl.kernels.missing import present_cells
 
 _AXES = {"class": -2, "feature": -1}
@@ -74,7 +74,7 @@ class IndependentNormals(OfColumns, ConjugateFamily):
         mean = variables["mean"]
         sd = pt.broadcast_to(pt.sqrt(self.variances(variables)), mean.shape)
         index, at, dims = present_cells(X, codes, prefix)
-        pm.Normal(f"{prefix}x", mean[index], sd[index], observed=X[at], dims=dims)
+        pm.Normal(f"{prefix}x", mean[index], sd[index], observed=as_observed(X[at]), dims=dims)
 
     @final
     def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:

@@ -41,7 +41,7 @@ from bayesppl.families.moment_priors import (
     require_proper,
 )
 from bayesppl.families.support import require_finite_sums
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Array, Theta, as_observed
 from bayesppl.kernels.definite import is_positive_definite, root_of
 
 
@@ -123,7 +123,7 @@ class CorrelatedNormals(OfColumns, ConjugateFamily):
             effect = variables["effect"] if self.tied else variables["effect"][codes]
             mean = mean + (X[:, :q, None] * effect).sum(-2)
         spread = covariance if self.tied else covariance[codes]
-        pm.MvNormal(f"{prefix}x", mean, spread, observed=X[:, q:], dims=("row", f"{prefix}feature"))
+        pm.MvNormal(f"{prefix}x", mean, spread, observed=as_observed(X[:, q:]), dims=("row", f"{prefix}feature"))
 
     @final
     def observe_statistics(self, variables: dict[str, Any], statistics: Moments, prefix: str = "") -> None:

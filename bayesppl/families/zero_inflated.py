@@ -25,6 +25,7 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.families.bernoulli import Bernoulli
 from bayesppl.families.bound import Measure, NumberColumns
+from bayesppl.families.categorical import Categorical
 from bayesppl.families.composite import BlockRows, GivenBlocks
 from bayesppl.families.family import Family, require_family
 from bayesppl.families.support import COUNTS, REAL_NUMBERS, Support, check_support, checked_numbers
@@ -83,10 +84,10 @@ class ZeroInflated(Transformed):
         )
 
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
-        if require_family(self.family).missing != "fitted":
+        if require_family(self.family).missing != "fitted" or isinstance(self.family, Categorical):
             raise ValueError(
-                f"ZeroInflated takes a family that models its columns one by one, and the {self.family.name} "
-                "family does not; use a family of single columns, such as bayesppl.LogNormal('diag')"
+                "ZeroInflated takes a family of numbers that models its columns one by one, and the "
+                f"{self.family.name} family does not; use one that does, such as bayesppl.LogNormal('diag')"
             )
         X = np.asarray(checked_numbers(table, table.names, self.name, self.support), dtype=np.float64)
         others = MatrixTable(table.names, np.where(X == 0, np.nan, X), True)

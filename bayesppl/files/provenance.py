@@ -216,7 +216,11 @@ def difference(one: Learned, other: Learned) -> str:
         return f"class_weights are {one.model.class_weights!r} and {other.model.class_weights!r}"
     families = [in_words(learned.model.family) for learned in (one, other)]
     if families[0] == families[1]:
-        return "what their rows chose (bins, blocks, transformations, factors of tune_prior) differs; declare it"
+        return (
+            "what their rows chose (bins, blocks, transformations, factors of tune_prior) differs, and should be "
+            "declared; or equal arguments were made twice, as a prior of PyMC or as a list and an array: give "
+            "both the same object"
+        )
     return f"the families or their priors differ, {families[0]} and {families[1]}"
 
 

@@ -92,6 +92,8 @@ class Encoder:
         named = by_name(value)
         if named is not value:
             return self.spell(named, place)
+        if hasattr(value, "__array__"):  # of any library
+            return self.spell(np.asarray(value), place)
         raise TypeError(
             f"{place} is a {type(value).__module__}.{type(value).__qualname__}, which cannot be stored: it is no "
             "class of bayesppl and no dataclass in a module that is derived from one of its contracts, such as "

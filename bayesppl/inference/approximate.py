@@ -194,6 +194,11 @@ class SMC(DrawingByStatistics):
                 f"particles begin as draws of the prior, and PyMC has none of this model ({error}), as of "
                 "correlated normal columns: use inference='nuts' or 'laplace'"
             ) from None
+        except ValueError as error:  # of weights that are no numbers
+            raise ValueError(
+                f"the density is not a number at some draws of the prior ({error}), as where a probability is "
+                "drawn that rounds to 0 or 1: use inference='nuts', or a prior with less mass at its edges"
+            ) from error
         # one value per stage, of which the last is the estimate; shorter chains are padded with NaN
         stages = tree["sample_stats"]["log_marginal_likelihood"].values
         evidence = [float(np.ravel(chain)[-1]) for chain in stages]

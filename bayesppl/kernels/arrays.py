@@ -29,6 +29,12 @@ def dense(X: Any) -> Array:
     return np.asarray(X.toarray() if issparse(X) else X)
 
 
+def as_observed(values: Array) -> Array:
+    """Return numbers as PyMC can hold them: its integers have 32 bits, and larger ones would become others."""
+    is_large = values.dtype.kind in "iu" and (np.abs(values) > np.iinfo(np.int32).max).any()
+    return values.astype(np.float64) if is_large else values
+
+
 def logarithm(values: Any) -> Array:
     """Return log x of numbers that are not negative: −inf, without a warning, where they are zero."""
     with np.errstate(divide="ignore"):

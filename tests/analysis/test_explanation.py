@@ -293,3 +293,14 @@ def test_new_levels_are_named_once() -> None:
         clf.explain(X.assign(a="w")[:3], draws=10)
     (message,) = (str(one.message) for one in warned)
     assert message.startswith("column 'a' holds 'w', a level that did not occur in training, in 3 rows")
+
+
+def test_a_block_that_leaves_no_column_out_is_named_as_the_reason():
+    X = np.arange(24.0).reshape(8, 3) ** 1.5 % 7
+    blocks = {"tree": (["x0", "x1"], bp.families.GaussianTree()), "rest": (["x2"], bp.Gaussian())}
+    table = pd.DataFrame(X, columns=["x0", "x1", "x2"])
+    clf = bp.MixedNB(blocks).fit(table, list("ab") * 4)
+    with pytest.raises(ValueError, match="or one of its blocks does not, so that its log odds cannot be divided"):
+        clf.explain(table[:1])
+    with pytest.raises(bp.RowError, match="column 'x1' is missing in row 0"):
+        clf.explain(table[:1].assign(x1=np.nan))

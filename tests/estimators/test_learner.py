@@ -424,3 +424,10 @@ def test_after_all_rows_are_forgotten_only_the_class_weights_are_left(covariance
     clf = bp.GenerativeClassifier(bp.Gaussian(covariance, prior)).fit(X, y).forget(X, y)
     np.testing.assert_allclose(clf.predict_proba(X[::50]), 1 / 3, rtol=1e-12)
     np.testing.assert_array_equal(clf.class_count_, 0)
+
+
+def test_fits_whose_equal_arguments_were_made_twice_say_so() -> None:
+    X, y = np.array(["u", "v", "u"], dtype=object)[:, None], [0, 1, 1]
+    one, other = (bp.CategoricalNB(levels=levels).fit(X, y) for levels in (["u", "v"], np.array(["u", "v"])))
+    with pytest.raises(ValueError, match=r"made twice, .* a list and an array: give both the same object"):
+        one.merge(other)

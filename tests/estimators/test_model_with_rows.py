@@ -49,3 +49,15 @@ def test_totals_may_be_sums_of_the_rows_of_the_model():
     clf = bp.MultinomialNB(bp.Dirichlet(1.0), class_weights=bp.Dirichlet(1.0)).fit(X, LABELS)
     assert set(read.recognition()["solution"]) == {"exact"}
     np.testing.assert_allclose(read.predict_proba(X), clf.predict_proba(X), rtol=1e-10)
+
+
+def test_integers_beyond_32_bits_are_the_same_numbers_in_a_model():
+    X = pd.DataFrame(
+        {"views": [3_000_000_000, 3_100_000_000, 5_000_000_000, 5_200_000_000], "likes": [1, 2, 3, 4]}
+    )
+    assert bp.model_with_rows(X, list("aabb"))["rows"].get_value().tolist() == X.to_numpy().tolist()
+    for covariance in ("diag", "full"):
+        clf = bp.GenerativeClassifier(bp.Gaussian(covariance)).fit(X, list("aabb"))
+        model = clf.to_pymc()
+        observed = model.rvs_to_values[model["x"]].eval()
+        np.testing.assert_array_equal(observed.reshape(4, 2), X)

@@ -253,3 +253,13 @@ def test_a_spread_that_was_rounded_away_is_not_forgotten_down_to():
     X[:3, 0] /= 1e6 / 50
     clf, refit = bp.GaussianNB().fit(X, y).forget(X[:3], y[:3]), bp.GaussianNB().fit(X[3:], y[3:])
     np.testing.assert_allclose(clf.predict_proba(X[3:]), refit.predict_proba(X[3:]), rtol=1e-4)
+
+
+@pytest.mark.parametrize("make", [bp.GaussianNB, bp.LinearDiscriminantAnalysis, bp.QuadraticDiscriminantAnalysis])
+def test_a_batch_without_any_label_adds_nothing(make):
+    X, y = np.arange(24.0).reshape(12, 2) ** 1.5 % 7, list("ab") * 6
+    clf = make(unlabelled="drop").fit(X, y)
+    before = clf.predict_proba(X)
+    np.testing.assert_array_equal(clf.partial_fit(X[:3], [None] * 3).predict_proba(X), before)
+    first = make(unlabelled="drop").partial_fit(X[:3], [None] * 3, classes=["a", "b"])
+    np.testing.assert_allclose(first.partial_fit(X, y).predict_proba(X), before, rtol=1e-9)

@@ -279,3 +279,18 @@ def test_a_row_of_weight_zero_teaches_no_level(estimator, make):
         make({name: values[:3] for name, values in rows.items()}), list("aba")
     )
     np.testing.assert_allclose(found.predict_proba(make(rows)), without.predict_proba(make(rows)), rtol=1e-12)
+
+
+def test_levels_come_as_any_library_lists_them(tmp_path):
+    X, y = pd.DataFrame({"t": ["u", "v", "u", "v"]}), list("aabb")
+    expected = bp.CategoricalNB(levels={"t": ["u", "v"]}).fit(X, y).predict_proba(X)
+    for levels in (X["t"].unique(), pd.Index(["u", "v"]), X["t"].drop_duplicates(), pa.array(["u", "v"])):
+        clf = bp.CategoricalNB(levels={"t": levels}).fit(X, y)
+        clf.save(tmp_path / "model.npz")
+        np.testing.assert_array_equal(bp.load(tmp_path / "model.npz").predict_proba(X), expected)
+
+
+def test_a_gap_is_no_level():
+    X = pd.DataFrame({"t": ["u", "v", None, "v"]})
+    with pytest.raises(ValueError, match=r"'t' hold a missing value, .* as by X\.fillna"):
+        bp.CategoricalNB(levels={"t": X["t"].unique().tolist()}).fit(X, list("aabb"))

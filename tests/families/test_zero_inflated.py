@@ -75,3 +75,8 @@ def test_files_keep_it(tmp_path):
 def test_the_relevance_of_zeros_and_of_the_rest_have_names_of_their_own():
     found = bp.GenerativeClassifier(bp.ZeroInflated(bp.Poisson())).fit(X, Y).feature_relevance()
     assert found["feature"].values.tolist() == ["zero.x", "rest.x"]
+
+
+def test_levels_are_not_inflated():
+    with pytest.raises(ValueError, match="columns one by one, and the categorical family does not"):
+        bp.GenerativeClassifier(bp.ZeroInflated(bp.Categorical())).fit([[0], [1], [0], [1]], list("aabb"))

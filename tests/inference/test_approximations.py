@@ -128,6 +128,12 @@ def test_a_prior_without_draws_is_refused_by_particles():
         bp.LinearDiscriminantAnalysis(inference=bp.SMC(draws=10)).fit([[0.0], [1.0], [3.0], [5.0]], [0, 0, 1, 1])
 
 
+def test_a_density_that_is_not_a_number_is_refused_by_particles():
+    X, y = [[1, 0], [1, 1], [1, 0], [0, 1], [0, 0]], [0, 0, 0, 1, 1]
+    with pytest.raises(ValueError, match="not a number at some draws of the prior"):
+        bp.BernoulliNB(bp.Beta(0.01, 0.01), inference=bp.SMC(draws=50, random_state=1)).fit(X, y)
+
+
 def test_pathfinder_is_refused():
     with pytest.raises(ValueError, match="only through pymc-extras"):
         bp.BernoulliNB(inference="pathfinder").fit([[0], [1]], [0, 1])

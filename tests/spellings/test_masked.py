@@ -81,6 +81,9 @@ def test_em_of_masked_labels_is_that_of_the_same_declaration(tmp_path):
     clf.save(tmp_path / "model.bayesppl")
     back = bp.load(tmp_path / "model.bayesppl")
     np.testing.assert_allclose(back.predict_proba(NEW), clf.predict_proba(NEW), rtol=1e-12)
+    left_out = back.loo(np.where(NO_CELL, np.nan, COUNTS), labels)
+    np.testing.assert_allclose(left_out.log_predictive, ours.loo().log_predictive, rtol=1e-6)
+    assert (back.inference, back.unlabelled) == ("em", "learn")
 
 
 def test_masked_cells_of_independent_columns_are_skipped_exactly():

@@ -130,16 +130,17 @@ class Layout:
         Raises
         ------
         ValueError
-            If a whole number is not whole.
+            If a whole number is not whole, or larger than those of the model may be.
         """
         columns = self.given(name) if given else self.columns[name]
         values = np.asarray(table.select(columns).numeric())
         if self.dtypes[name].kind in "iu":
-            is_fraction = (values != np.trunc(values)) & ~np.isnan(values)
-            for row, column in np.argwhere(is_fraction)[:1].tolist():
+            most = np.iinfo(self.dtypes[name]).max
+            is_other = ((values != np.trunc(values)) | (np.abs(values) > most)) & ~np.isnan(values)
+            for row, column in np.argwhere(is_other)[:1].tolist():
                 raise RowError(
-                    f"column {columns[column]!r} holds whole numbers in the model, and {values[row, column]:g} "
-                    "in row ",
+                    f"column {columns[column]!r} holds whole numbers up to {most} in the model, and "
+                    f"{values[row, column]:g} in row ",
                     row,
                     "; where others may come, observe floats",
                 )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayesppl.conjugate import Fixed
+from bayesppl.data.labels import REFUSED, Unlabelled
 from bayesppl.data.rows import Rows
 from bayesppl.families import Family, Product
 from bayesppl.families.choosing.block_columns import RESERVED
@@ -231,6 +232,7 @@ def fit_model(
     partly, found = rows.partly, np.asarray(reading.label.classes)
     completed = None if partly is None else partly.certain(len(found))
     statistics = posterior.statistics if partly is None else posterior.model.summarise(rows)
-    learned = Learned(columns, found, posterior.model, statistics, completed=completed)
+    unlabelled = REFUSED if partly is None else Unlabelled("learn")
+    learned = Learned(columns, found, posterior.model, statistics, unlabelled, completed=completed)
     is_built = classes is not None
     return ReadModel(learned, posterior, rule, rows, reading=reading, declared=model, is_built=is_built)
