@@ -99,6 +99,8 @@ def fit(
     sums. In memory are all rows for --calibrate, for --inference em and gibbs, and for integers taken as levels,
     and at most --most-rows for --model auto.
     """
+    import numpy as np
+
     require_place("--save", path, data)
     from bayesppl.cli.file_rows import BATCH_ROWS, Source, encode, require_numbers
     from bayesppl.cli.frame_columns import remarks
@@ -131,7 +133,11 @@ def fit(
     else:
         rows, slow = source.rows(most_rows if model == AUTO else None), slow_step(inference)
         with status(slow or f"fitting {model} to {data}", slow is not None):
-            encode(rows.y.dropna(), target)
+            classes, codes = encode(rows.y.dropna(), target)
+            warn(
+                f"class {label!r} has a single row; if that is a line of names or units, delete the line"
+                for label in classes[np.bincount(codes) == 1].tolist()
+            )
             warn(remarks(rows.X, dialect.decimal))
             if model not in OF_LEVELS:
                 require_numbers(rows)

@@ -113,7 +113,7 @@ def remarks(
                 f"column {name!r} holds a whole number of its own in each of {n_cells} rows, and is used as a "
                 f"number; if it identifies rows, {drop}"
             )
-        if cells.dtype.kind == "f" and _may_be_thousands(cells.dropna().to_numpy()):
+        if cells.dtype.kind == "f" and _may_be_thousands(cells[np.isfinite(cells)].to_numpy()):
             yield (
                 f"column {name!r} is read as numbers below 1000, which have three decimals or none; if a mark "
                 "parts their thousands, pass it as --thousands, and another one as --decimal"
@@ -127,7 +127,7 @@ def remarks(
         texts = Counter(cells.dropna())
         odd = Counter({text: count for text, count in texts.items() if not is_number(text, decimal)})
         if odd.total() < (1 - NUMBERS_SHARE) * n_cells:
-            yield f"column {name!r} is text, but {_of_numbers(odd, texts, drop)}"
+            yield f"column {name!r} is text, but {_of_numbers(odd, texts, drop, decimal)}"
         elif advice := _spelling(odd, texts):
             yield f"column {name!r} is text, but all its cells are numbers, such as {_common(odd)}; {advice}"
         elif (most := _of_one_way(odd)) and (advice := _spelling(most, texts - odd)):
@@ -171,20 +171,20 @@ def _may_be_thousands(numbers: Array) -> bool:
     )
 
 
-def _of_numbers(odd: Counter[str], texts: Counter[str], drop: str) -> str:
+def _of_numbers(odd: Counter[str], texts: Counter[str], drop: str, decimal: str) -> str:
     """Describe what odd cells, or zeros before numbers, made text of a column of numbers."""
-    if not odd and all(map(_PARTED_BY_POINTS.fullmatch, texts)):
+    if not odd and decimal != "." and all(map(_PARTED_BY_POINTS.fullmatch, texts)):
         return "all its cells are numbers; pass --thousands . if points part the thousands"
-    if not odd and any("." in text for text in texts):
+    if not odd and decimal != "." and any("." in text for text in texts):
         return (
             "all its cells are numbers; points mark no decimals under another --decimal: leave that out, or pass "
             "--thousands . if they part the thousands"
         )
     if not odd:
         return (
-            "all its cells are numbers; some begin with zeros, as codes do, have 19 digits or more, or are "
-            "written in a way that would be lost. If they are numbers, remove the zeros, or write them in a "
-            f"larger unit; if the column identifies rows, {drop}"
+            "all its cells are numbers; the file declares them as text, or some begin with zeros, as codes do, "
+            "have 19 digits or more, or are written in a way that would be lost. If they are numbers, store them "
+            f"as numbers, without the zeros, or in a larger unit; if the column identifies rows, {drop}"
         )
     found = f"only {odd.total()} of its {texts.total()} cells are no numbers: {_common(odd)}"
     if advice := _spelling(odd, texts):

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import bayesppl as bp
-from bayesppl.cli import frame_columns
+from bayesppl.cli import file_rows, frame_columns, main
 
 
 @pytest.fixture
@@ -155,7 +155,10 @@ def test_a_mark_among_numbers_with_decimal_commas_is_recognised():
 def test_advice_about_decimal_marks_can_be_followed():
     (remark,) = frame_columns.remarks(pd.DataFrame({"price": ["1.5", "0.25"] * 20 + ["1,5"]}))
     assert remark.endswith("'1,5' (1); write all decimals with the same mark")
-    (remark,) = frame_columns.remarks(pd.DataFrame({"price": ["41.218", "51.318"] * 20}))
+    stored_as_text = pd.DataFrame({"price": ["41.218", "51.318"] * 20})
+    (remark,) = frame_columns.remarks(stored_as_text)
+    assert "the file declares them as text" in remark
+    (remark,) = frame_columns.remarks(stored_as_text, decimal=",")
     assert remark.endswith("all its cells are numbers; pass --thousands . if points part the thousands")
 
 
@@ -485,3 +488,39 @@ def test_priors_of_probabilities_are_numbers(run):
     a, b = (run(*arguments, "--prior", number, "--json")[1] for number in (0.5, 20))
     assert json.loads(a)["scores"] != json.loads(b)["scores"]
     assert "give a number" in run(*arguments, "--prior", "jeffreys")[2]
+
+
+def test_an_infinite_number_is_no_warning_of_its_own():
+    assert list(frame_columns.remarks(pd.DataFrame({"price": [1.5, np.inf, 2.0]}))) == []
+
+
+def test_a_column_that_begins_late_in_a_file_is_not_called_empty(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(file_rows, "BATCH_ROWS", 40)
+    late = pd.DataFrame({"e": [np.nan] * 50 + [1.0, 2.0, 5.0, 6.0] * 5, "y": ["a", "a", "b", "b", "a"] * 14})
+    late.assign(d=np.arange(70) % 7 / 2).to_csv(tmp_path / "late.csv", index=False)
+    with pytest.raises(SystemExit):
+        main(["fit", str(tmp_path / "late.csv"), "--target=y", "--model=mixed-nb", f"--save={tmp_path / 'm.npz'}"])
+    out, err = capsys.readouterr()
+    assert "fitted mixed-nb to 70 rows" in out
+    assert "empty" not in err
+
+
+def test_a_class_of_one_row_is_pointed_out(tmp_path, capsys):
+    (tmp_path / "joined.csv").write_text("a,y\n1,u\n2,v\na,y\n3,u\n4,v\n")
+    with pytest.raises(SystemExit):
+        main(["fit", str(tmp_path / "joined.csv"), "--target", "y", "--save", str(tmp_path / "m.npz")])
+    assert "class 'y' has a single row; if that is a line of names" in " ".join(capsys.readouterr().err.split())
+
+
+def test_dates_where_the_fit_held_text_are_refused_in_a_line(tmp_path, capsys):
+    day = ["2024-05-01", "2024-05-02", "2024-05-01", "2024-05-02"] * 3
+    table = pd.DataFrame({"day": day, "y": ["a", "b", "a", "b"] * 3})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    table.assign(day=pd.to_datetime(table["day"])).to_parquet(tmp_path / "t.parquet")
+    model = str(tmp_path / "m.npz")
+    with pytest.raises(SystemExit):
+        main(["fit", str(tmp_path / "t.csv"), "--target", "y", "--save", model])
+    with pytest.raises(SystemExit) as stopped:
+        main(["predict", model, str(tmp_path / "t.parquet"), "--out", str(tmp_path / "o.csv")])
+    assert stopped.value.code == 2
+    assert "column 'day' holds dates" in capsys.readouterr().err
