@@ -78,7 +78,8 @@ def completed_proba(fitted: Fitted) -> xr.Dataset:
         ``proba`` over "row" (the place among the rows given to ``fit``) and "class"; of annotated rows also
         ``gain`` over "row" and "annotator", how much one more label by an annotator is expected to reveal of the
         class, in nats (the mutual information of label and class). ``mcse`` is the Monte-Carlo error of ``proba``,
-        an average over 200 draws of the parameters.
+        an average over 200 draws of the parameters, as if they were independent: where ``diagnostics`` finds few
+        effective draws, it is too small.
 
     Raises
     ------

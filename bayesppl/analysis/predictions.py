@@ -83,6 +83,8 @@ def predict_proba_mcse(fitted: Fitted, X: Any) -> Array:
     """Estimate the Monte-Carlo error of ``predict_proba(X, rule="predictive")``: (n_rows, n_classes).
 
     Zero where the posterior is known in closed form; otherwise what more draws would still change, by batch means.
+    Of rows that are unlike those of a class, a few draws carry the average of its density, and its error does not
+    follow from them: a :class:`~bayesppl.errors.ConvergenceWarning` says of how many rows.
 
     Parameters
     ----------

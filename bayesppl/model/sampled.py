@@ -15,7 +15,7 @@ from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.labels import one_hot
-from bayesppl.errors import NotConjugateError
+from bayesppl.errors import ConvergenceWarning, NotConjugateError, warn
 from bayesppl.kernels.arrays import Array, Theta, join_chains, log_mean_exp, logarithm, select_draws
 from bayesppl.model.calibration import Power
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
@@ -23,6 +23,9 @@ from bayesppl.model.drawn_factors import DrawnFactor, Factors
 from bayesppl.model.normalisation import normalise, powered
 from bayesppl.model.posterior import CHUNK_CELLS, DrawsReport, Posterior, in_log_odds
 from bayesppl.model.rules import RuleName
+
+# Of an average density, relative to it; and the least probability of a class for which that matters
+_MOST_VARIANCE, _LEAST_SHARE = 0.25**2, 1e-5
 
 #: From model, prior, statistics and draws to the mode.
 ModeFinder = Callable[[GenerativeModel, Joint, JointStatistics, Theta], Theta]
@@ -146,6 +149,8 @@ def relative(batches: Array, average: Array) -> Array:
 def variance_of_shares(share: Array, change: Array) -> Array:
     """Return the Monte-Carlo variance of class probabilities to first order: (n_rows, n_classes).
 
+    A warning names rows for which that says little: a few draws carry the average density of a class that counts.
+
     Parameters
     ----------
     share : (n_rows, n_classes)
@@ -153,6 +158,15 @@ def variance_of_shares(share: Array, change: Array) -> Array:
     change : (n_batches, n_rows, n_classes)
         Joint densities averaged over each batch of draws, relative to those averaged over all.
     """
+    variance = ((change - 1) ** 2).sum(0) / (len(change) - 1) / len(change)
+    few = ((variance > _MOST_VARIANCE) & (share > _LEAST_SHARE)).any(-1)
+    if few.any():
+        warn(
+            f"a few draws carry the average density of a class in {few.sum()} of {len(few)} rows, such as row "
+            f"{few.argmax()}: neither the probabilities nor their errors are to be trusted there. Fit in closed "
+            "form where there is one, or take many more draws",
+            ConvergenceWarning,
+        )
     influence = share * (change - (share * change).sum(-1, keepdims=True))
     return np.asarray((influence**2).sum(0) / (len(change) - 1) / len(change))
 

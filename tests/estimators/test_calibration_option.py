@@ -200,6 +200,7 @@ def test_a_right_model_is_hardly_ever_called_overconfident():
         assert not clf.loo().confidence.is_far_too_high
 
 
+@pytest.mark.filterwarnings("ignore:a few draws carry")
 def test_sampled_posteriors_have_monte_carlo_errors_of_the_tempered_probabilities():
     clf = bp.GaussianNB(inference=bp.Laplace(), calibration="temperature").fit(X[:100, :3], Y[:100])
     fitted, samples = clf.fitted_, clf.posterior_.samples["class_weights"]

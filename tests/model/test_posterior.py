@@ -59,6 +59,7 @@ def test_what_rules_compute_from_is_made_once_and_stays_here():
     assert not np.array_equal(clf.predict_proba(X), first)
 
 
+@pytest.mark.filterwarnings("ignore:a few draws carry")
 @pytest.mark.parametrize("power", [1.0, 0.3])
 def test_the_monte_carlo_error_is_that_of_the_means_of_batches(power: float) -> None:
     exact = bp.GaussianNB(bp.NormalInverseGamma(5.0, 0.01, 1.0, 0.2)).fit(X[::10], Y[::10]).posterior_
@@ -89,3 +90,16 @@ def test_a_posterior_shows_its_parameters_and_not_its_numbers():
         == "Exact posterior of class_weights (class), mean (class, feature), variance (class, feature)"
     )
     assert "<tr><th>mean</th><td>class: 3 × feature: 4</td></tr>" in posterior._repr_html_()
+
+
+def test_rows_whose_average_density_few_draws_carry_are_warned_of() -> None:
+    """Of three rows a class the predictive density is a Student t, of which draws of normals miss the tail."""
+    rows, labels = np.array([0.0, 0.4, 1.0, 2.0, 2.2, 3.0])[:, None], list("aaabbb")
+    exact = bp.GaussianNB().fit(rows, labels).posterior_
+    theta = exact.draws(4, 1000, np.random.default_rng(0))
+    sampled = Sampled(exact.model, exact.statistics, exact.prior, theta, cast(Any, None))
+    new = np.array([[0.5], [300.0], [2.5]])
+    with pytest.warns(bp.errors.ConvergenceWarning, match="class in 1 of 3 rows, such as row 1: neither"):
+        error = sampled.predictive_mcse([(1.0, new)])
+    found, expected = (softmax(one.log_joint_predictive()(new), axis=1) for one in (sampled, exact))
+    assert (np.abs(found - expected)[[0, 2]] < 5 * error[[0, 2]]).all()
