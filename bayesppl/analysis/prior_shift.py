@@ -174,15 +174,14 @@ def _draw_weights(log_density: Array, concentration: Array, draws: int, rng: np.
     spread = np.linalg.inv(root).T
     odds, chain = mode + spread @ rng.standard_normal(len(mode)), np.empty((_BURN_IN + draws, len(concentration)))
     for step in range(len(chain)):
-        level, gradient = target.at(odds)
-        momentum, time = rng.standard_normal(len(mode)), rng.uniform(*_PACE)
-        point, energy = odds, momentum @ momentum / 2 - level
+        point, momentum, time = odds, rng.standard_normal(len(mode)), rng.uniform(*_PACE)
+        energy, force = momentum @ momentum / 2 - target.log_density(point), target.gradient(point) @ spread
         for _ in range(_POINTS):
-            momentum = momentum + time / 2 * gradient @ spread
+            momentum = momentum + time / 2 * force
             point = point + time * spread @ momentum
-            level, gradient = target.at(point)
-            momentum = momentum + time / 2 * gradient @ spread
-        if np.log(rng.random()) < energy - momentum @ momentum / 2 + level:
+            force = target.gradient(point) @ spread
+            momentum = momentum + time / 2 * force
+        if np.log(rng.random()) < energy - momentum @ momentum / 2 + target.log_density(point):
             odds = point
         chain[step] = target.sweep(odds, rng)
         log_weights = np.log(np.maximum(chain[step], _TINY))
@@ -204,15 +203,16 @@ class _Posterior(NamedTuple):
     density: Array
     concentration: Array
 
-    @np.errstate(divide="ignore", invalid="ignore")  # of odds so far out that a row becomes impossible
-    def at(self, odds: Array) -> tuple[float, Array]:
-        """Return the log density and its gradient."""
+    @np.errstate(divide="ignore")  # of odds so far out that a row becomes impossible
+    def log_density(self, odds: Array) -> float:
         log_weights = log_softmax(np.append(odds, 0.0))
-        weights = np.exp(log_weights)
-        of_rows = self.density @ weights
-        counts = self.concentration + weights * ((1 / of_rows) @ self.density)
-        gradient = counts - (len(of_rows) + self.concentration.sum()) * weights
-        return float(np.log(of_rows).sum() + self.concentration @ log_weights), gradient[:-1]
+        return float(np.log(self.density @ np.exp(log_weights)).sum() + self.concentration @ log_weights)
+
+    @np.errstate(divide="ignore", invalid="ignore")
+    def gradient(self, odds: Array) -> Array:
+        weights = softmax(np.append(odds, 0.0))
+        counts = self.concentration + weights * ((1 / (self.density @ weights)) @ self.density)
+        return np.asarray(counts - (len(self.density) + self.concentration.sum()) * weights)[:-1]
 
     def sweep(self, odds: Array, rng: np.random.Generator) -> Array:
         """Draw the labels of all rows given the weights, and return weights drawn given the labels."""
@@ -238,11 +238,12 @@ class _Posterior(NamedTuple):
                 root = np.linalg.cholesky(bound - known)
             except np.linalg.LinAlgError:
                 root = np.linalg.cholesky(bound)
-            level, gradient = self.at(odds)
+            gradient = self.gradient(odds)
             step = cho_solve((root, True), gradient)
             if step @ gradient < _NEAR:
                 break
-            while self.at(odds + step)[0] < level - _NEAR:
+            level = self.log_density(odds)
+            while self.log_density(odds + step) < level - _NEAR:
                 step = step / 2
             odds = odds + step
         return odds, root
