@@ -121,7 +121,7 @@ def estimate_class_weights(
     em = _maximise(log_density[is_possible])
     concentration = prior.sized(even.shape).concentration
     size = 1 if is_plug_in else min(_THETAS, draws)
-    drawn = [log_density] if is_plug_in else _densities_under_draws(fitted, X, size, rng)
+    drawn = [log_density] if is_plug_in else _densities_under_draws(fitted, X, size, log_density.size, rng)
     of_each = -(-draws // size)
     samples = np.concatenate([_draw_weights(each[is_possible], concentration, of_each, rng) for each in drawn])
     samples = samples[np.sort(rng.choice(len(samples), draws, replace=False))]
@@ -137,17 +137,18 @@ def estimate_class_weights(
     )
 
 
-def _densities_under_draws(fitted: Fitted | Stack, X: Any, size: int, rng: np.random.Generator) -> Iterator[Array]:
+def _densities_under_draws(
+    fitted: Fitted | Stack, X: Any, size: int, n_cells: int, rng: np.random.Generator
+) -> Iterator[Array]:
     """Yield log p(x | y = k, θ) of all rows, up to a number for each, under one draw after the other."""
-    n_classes = len(fitted.classes)
     if isinstance(fitted, Stack):  # a member is drawn anew in every range of draws
-        for some in row_ranges(size, len(X) * n_classes, _HELD):
+        for some in row_ranges(size, n_cells, _HELD):
             parts = probability_draws(fitted, X, some.stop - some.start, rng, logarithm, "uniform")
             yield from np.concatenate(list(parts), axis=1)
         return
     drawn = portions(fitted.posterior, size, rng)
     for log_joints, weights in log_joint_under_draws(fitted, drawn, fitted.encode(X), CHUNK_CELLS):
-        yield from exchange_weights(log_joints, weights, np.ones(n_classes))
+        yield from exchange_weights(log_joints, weights, np.ones(len(fitted.classes)))
 
 
 def _maximise(log_density: Array) -> Array:

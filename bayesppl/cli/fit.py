@@ -134,10 +134,9 @@ def fit(
         rows, slow = source.rows(most_rows if model == AUTO else None), slow_step(inference)
         with status(slow or f"fitting {model} to {data}", slow is not None):
             classes, codes = encode(rows.y.dropna(), target)
-            warn(
-                f"class {label!r} has a single row; if that is a line of names or units, delete the line"
-                for label in classes[np.bincount(codes) == 1].tolist()
-            )
+            _warn_of_repeated_header(classes.tolist(), target)
+            if np.count_nonzero(few := np.bincount(codes) == 1) == 1:
+                warn([f"class {classes[few][0]!r} has a single row; if that is a line of units, delete the line"])
             warn(remarks(rows.X, dialect.decimal))
             if model not in OF_LEVELS:
                 require_numbers(rows)
@@ -153,6 +152,13 @@ def fit(
     say(f"fitted {model} to {n_rows} rows, {columns}, {n_classes} classes; wrote {path}")
     if model != AUTO and classifier.fitted_.unlabelled is not None:
         say(f"rows without a label: {classifier.fitted_.unlabelled}")
+
+
+def _warn_of_repeated_header(labels: list[Any], target: str) -> None:
+    if target in labels:
+        warn(
+            [f"class {target!r} has the name of its column; if the file repeats its header line, delete it there"]
+        )
 
 
 def _fit_sums(classifier: Any, source: Source, decimal: str) -> int:
@@ -172,7 +178,9 @@ def _fit_sums(classifier: Any, source: Source, decimal: str) -> int:
                 yield rows.X, rows.y
 
     with rows_at(lambda row: places[row - given + len(places)]):
-        fit_batches(classifier, batches(), source.labels())
+        labels = source.labels()
+        _warn_of_repeated_header(labels, source.target)
+        fit_batches(classifier, batches(), labels)
     return given
 
 

@@ -40,10 +40,15 @@ _SPELLINGS = {
         "pass --thousands . --decimal , if points part the thousands and commas mark decimals"
     ),
     re.compile(r"\u2212[\d.]+"): "write their minus signs as -",
+    re.compile(r"\([\d.,]+\)"): "write negative amounts with a minus sign, and not in brackets",
 }
 
-# Numbers with a currency or a unit, as $5.20, CHF 5 or 5 kg, but not codes, as A12; the groups are the unit.
-_WITH_UNIT = re.compile(r"[+-]?([^\w\s.,+\-\u2212]|[A-Z]{3}\s)?\s?[+-]?\d[\d.,]*\s?([^\W\d_]{1,4}|[^\w\s.,])?")
+# Numbers with a currency or a unit, as US$5.20, CHF 5 or 5 km/h, but not codes, as A12; the groups are the unit.
+_SIGNS = "$€£¥₹₽₩₺₪฿₫₴₦"
+_WITH_UNIT = re.compile(
+    rf"[+-]?([^\W\d_]{{1,3}}\.?\s|[^\W\d_]{{0,2}}[{_SIGNS}])?\s?[+-]?\d[\d.,]*"
+    rf"\s?([^\W\d_%°{_SIGNS}][^\s\d]{{0,5}}[23²³]?|[%°{_SIGNS}][^\s\d]{{0,2}})?"
+)
 
 # Thousands that are read as decimals, where it is not the comma that marks decimals.
 _PARTED_BY_POINTS = re.compile(r"-?[1-9]\d{0,2}(\.\d{3})+")
@@ -133,7 +138,7 @@ def remarks(
         elif (most := _of_one_way(odd)) and (advice := _spelling(most, texts - odd)):
             yield (
                 f"column {name!r} is text, but most of its cells are numbers, such as {_common(most)}; {advice}. "
-                f"The others, {_common(odd - most)}, may be missing values: {_na_values(odd - most)}"
+                f"As to the others, {_common(odd - most)}: {_of_others(odd - most)}"
             )
         elif sum(count for text, count in texts.items() if _DATE.fullmatch(text)) > NUMBERS_SHARE * n_cells:
             yield (
@@ -189,9 +194,16 @@ def _of_numbers(odd: Counter[str], texts: Counter[str], drop: str, decimal: str)
     found = f"only {odd.total()} of its {texts.total()} cells are no numbers: {_common(odd)}"
     if advice := _spelling(odd, texts):
         return f"{found}; {advice}"
-    if any(character.isdigit() for cell in odd for character in cell):
-        return f"{found}; write those that are numbers as such, and {_na_values(odd)} for those that are missing"
-    return f"{found}; if that means missing values, {_na_values(odd)}"
+    return f"{found}; {_of_others(odd)}"
+
+
+def _of_others(cells: Counter[str]) -> str:
+    """Advise what to do about cells that are no numbers, in a column of numbers."""
+    words = Counter({cell: n for cell, n in cells.items() if not any(map(str.isdigit, cell))})
+    if words == cells:
+        return f"if that means missing values, {_na_values(cells)}"
+    marked = f", and {_na_values(words)} for those that are missing" if words else ""
+    return f"write those that are numbers as such{marked}"
 
 
 def _na_values(cells: Counter[str]) -> str:
@@ -211,7 +223,7 @@ def _spelling(odd: Counter[str], texts: Counter[str]) -> str | None:
     """Advise what to do about cells that are numbers, all written in the same other way."""
     units = set(map(_unit, odd))
     if len(units) == 1 and all(units):
-        return f"write them without {units.pop()}, and with points as their only marks"
+        return f"write them without {units.pop()}"
     advice = next((advice for way, advice in _SPELLINGS.items() if all(map(way.fullmatch, odd))), None)
     if advice and "--decimal" in advice and any("." in text for text in texts if text not in odd):
         return "write all decimals with the same mark"

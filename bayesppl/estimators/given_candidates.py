@@ -117,6 +117,8 @@ def fit_and_leave_out(name: str, recoding: AnyRecoding, clf: Learner, rows: Rows
     recoded = replace(rows, table=recoding.transform(rows.table))
     fitted = replace(clf._infer(start(clf, recoded), recoded), rows=None)
     if _is_chosen_by_labels(fitted.model.family) and len(rows) <= MOST_LEFT_OUT:
+        if clf.calibration is None:
+            return fit_and_leave_out(name, recoding, clone(clf).set_params(calibration="temperature"), rows)
         return leave_out_by_folds(name, recoding, fitted, recoded, lambda part: clf._infer(start(clf, part), part))
     if seen is None:
         return leave_out(name, recoding, fitted, recoded)

@@ -119,10 +119,17 @@ class PyMCClassifier(BayesClassifier):
         classes, codes = encode_labels(y, self.classes)
         from bayesppl.inference.pymc.reading.columns_of_tables import named_after
 
+        table = None if isinstance(X, Mapping) else as_table(X)
+        columns = X if table is None else {name: table.column(name) for name in table.names}
+        for name, cells in zip(columns, map(np.asarray, columns.values()), strict=True):
+            if as_observed(cells) is not cells:
+                raise ValueError(
+                    f"column {name!r} holds whole numbers beyond 32 bits, of which PyMC would make others; pass "
+                    "floats, as by X.astype(float)"
+                )
         model = self.build(X.native() if isinstance(X, Table) else X, codes.astype(np.int64))
-        if isinstance(X, Mapping):
+        if table is None:
             return self._learn(model, classes=classes)
-        table = as_table(X)
         order = table.names if table.is_named else ()
         return self._learn(model, classes=classes, order=order, find=partial(named_after, table))
 

@@ -133,6 +133,10 @@ class BoundColumns(ABC):
     def decode(self, X: Any) -> dict[Hashable, Array]:
         """Return the values of every column, from encoded rows."""
 
+    def are_possible(self, X: Any) -> Array:
+        """Find the simulated rows that a table may hold, which has no unseen levels: (n_rows,) bool."""
+        return np.ones(X.shape[0], dtype=bool)
+
     @abstractmethod
     def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         """Return encoded rows as named arrays with their dims, the first of which is "row"."""
@@ -311,6 +315,9 @@ class JointColumns(BoundColumns):
 
     def decode(self, X: Any) -> dict[Hashable, Array]:
         return self.within.decode(X)
+
+    def are_possible(self, X: Any) -> Array:
+        return self.within.are_possible(X)
 
     def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         return self.within.label_rows(X, prefix)

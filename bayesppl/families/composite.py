@@ -113,6 +113,9 @@ class BlockColumns(BoundColumns):
                 found[column] = values
         return found
 
+    def are_possible(self, X: BlockRows) -> Array:
+        return np.all([block.are_possible(X.parts[name]) for name, block in self.blocks.items()], axis=0)
+
     def label_rows(self, X: BlockRows, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         return {
             label: values

@@ -28,6 +28,7 @@ Levels = Sequence[Hashable] | Mapping[Hashable, Sequence[Hashable]]
 def _are_levels(levels: Any) -> bool:
     """Whether these are levels of all columns, no text, and no list of them for each column."""
     is_sequence = isinstance(levels, Sequence) or hasattr(levels, "__array__")  # of any library
+    is_sequence &= getattr(levels, "ndim", 1) == 1
     return is_sequence and not isinstance(levels, str) and all(isinstance(level, Hashable) for level in levels)
 
 

@@ -152,6 +152,13 @@ class LevelColumns(BoundColumns):
             for j, (name, levels) in enumerate(zip(self.columns, self.outcomes, strict=True))
         }
 
+    def are_possible(self, X: Array) -> Array:
+        if self.unseen not in ("missing", "error"):
+            return super().are_possible(X)
+        pairs = zip(self.outcomes, self.cuts, strict=True)
+        unseen = [len(levels) - 1 if cuts is None else -2 for levels, cuts in pairs]  # bins have none
+        return np.asarray((X[:, : len(unseen)] != unseen).all(1))
+
     def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         """Return the codes of the cells, -1 where a level is missing; where tables overlap, of single columns."""
         cells = Outcomes(X, self.tables).codes[:, : len(self.columns)].astype(np.int64)

@@ -158,8 +158,7 @@ def variance_of_shares(share: Array, change: Array) -> Array:
     change : (n_batches, n_rows, n_classes)
         Joint densities averaged over each batch of draws, relative to those averaged over all.
     """
-    variance = ((change - 1) ** 2).sum(0) / (len(change) - 1) / len(change)
-    few = ((variance > _MOST_VARIANCE) & (share > _LEAST_SHARE)).any(-1)
+    few = ((change.var(0, ddof=1) / len(change) > _MOST_VARIANCE) & (share > _LEAST_SHARE)).any(-1)
     if few.any():
         warn(
             f"a few draws carry the average density of a class in {few.sum()} of {len(few)} rows, such as row "

@@ -3,6 +3,7 @@
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from scipy.sparse import csr_array
@@ -175,3 +176,22 @@ def test_rows_are_named_by_the_index_of_a_frame():
     assert found["row"].values.tolist() == [2, 0, 1]
     assert found["is_novel"].sel(row=0)
     assert not found["is_novel"].sel(row=[1, 2]).any()
+
+
+def test_rows_are_compared_with_rows_of_levels_that_a_table_may_hold():
+    """Where levels are learned: a model in which two thirds of the simulated rows have an unseen one."""
+    rng = np.random.default_rng(0)
+    y, names = np.arange(30) % 2, [f"c{j}" for j in range(20)]
+    X = pd.DataFrame({name: rng.choice(list("uvw"), 30) for name in names}).assign(size=rng.normal(size=30))
+    clf = bp.MixedNB({"texts": (names, bp.Categorical()), "size": (["size"], bp.Gaussian())}).fit(X, y)
+    new = clf.sample(900, random_state=1)[0]
+    new = new[(new[names] != "(unseen)").all(axis=1)]
+    assert len(new) < 500
+    found = clf.novelty(new, draws=4000, random_state=0)["p_value"].values
+    assert stats.kstest(found, "uniform").pvalue > 0.001
+    far = clf.novelty(new.assign(size=30.0), draws=4000, random_state=0)
+    assert far["is_novel"].values.all()
+    # an unseen level that is an outcome is one that a row can hold
+    learned = bp.MixedNB({"texts": (names, bp.Categorical(unseen="learned")), "size": (["size"], bp.Gaussian())})
+    drawn = learned.fit(X, y).sample(300, random_state=2)[0]
+    assert stats.kstest(learned.novelty(drawn, random_state=0)["p_value"].values, "uniform").pvalue > 0.001

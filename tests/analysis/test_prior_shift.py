@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.optimize import minimize
+from scipy.sparse import csr_array
 from scipy.special import logsumexp, xlogy
 from sklearn.datasets import load_iris
 
@@ -261,3 +262,11 @@ def test_as_many_densities_are_drawn_whatever_the_number_of_rows(monkeypatch):
         fitted.estimate_class_weights(X, random_state=0)
         assert len(few) == 100
         assert all(each.shape == (40, 2) for each in few)
+
+
+def test_a_stack_of_sparse_rows_estimates_class_weights():
+    X = csr_array(np.tile(np.array([[2, 0, 1], [0, 3, 1], [1, 0, 2], [0, 1, 0]]), (10, 1)))
+    stack = bp.AutoClassifier().fit(X, list("abab") * 10)
+    found = stack.estimate_class_weights(X[::2], draws=150, random_state=0)
+    assert found["draws"].shape == (1, 150, 2)
+    assert float(found["mean"][0]) > 0.8

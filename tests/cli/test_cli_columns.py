@@ -121,11 +121,13 @@ def test_marks_of_missing_cells_are_named_with_the_options_that_read_them():
     [
         (["1,5", "-0,25", ",75"], "if commas mark decimals, pass --decimal ,"),
         (["1,200", "12,500.50", "3,000,000"], "if commas part the thousands, pass --thousands ,"),
-        (["12.5%", "3 %", "-1%"], "write them without %, and with points as their only marks"),
-        (["$1,234.50", "$80", "-$5.1"], "write them without $, and with points as their only marks"),
-        (["599,28 €", "1.429,50 €"], "write them without €, and with points as their only marks"),
-        (["CHF 120.00", "CHF 5"], "write them without CHF, and with points as their only marks"),
-        (["164.1 kg", "80kg"], "write them without kg, and with points as their only marks"),
+        (["12.5%", "3 %", "-1%"], "write them without %"),
+        (["$1,234.50", "$80", "-$5.1"], "write them without $"),
+        (["599,28 €", "1.429,50 €"], "write them without €"),
+        (["CHF 120.00", "CHF 5"], "write them without CHF"),
+        (["164.1 kg", "80kg"], "write them without kg"),
+        (["12 km/h", "7.5km/h"], "write them without km/h"),
+        (["(187.87)", "(1,022.67)"], "write negative amounts with a minus sign, and not in brackets"),
         (["\u22121.5", "\u22120.5"], "write their minus signs as -"),
         (["1\u00a0500", "2\u00a0300.5"], "if the mark parts the thousands, pass it as --thousands"),
         (
@@ -141,7 +143,9 @@ def test_numbers_that_are_written_otherwise_throughout_are_recognised(cells, adv
     assert remark.endswith(advice)
     (remark,) = frame_columns.remarks(pd.DataFrame({"price": [*cells, "k.A."] * 20}))
     assert remark.startswith("column 'price' is text, but most of its cells are numbers, such as ")
-    assert f"; {advice}. The others, 'k.A.' (20), may be missing values: pass --na-values k.A." in remark
+    assert (
+        f"; {advice}. As to the others, 'k.A.' (20): if that means missing values, pass --na-values k.A." in remark
+    )
     assert list(frame_columns.remarks(pd.DataFrame({"price": [*cells, "so", "and", "so", "on"] * 20}))) == []
 
 
@@ -182,7 +186,9 @@ def test_cells_with_figures_among_numbers_are_not_just_missing():
     for cells in (["$5", "0x10"], ["\uff11\uff12"]):
         (remark,) = frame_columns.remarks(pd.DataFrame({"price": [*cells, "2", "3", "4"] * 8}))
         assert "no numbers" in remark
-        assert "; write those that are numbers as such, and pass --na-values " in remark
+        assert remark.endswith("; write those that are numbers as such")
+        (remark,) = frame_columns.remarks(pd.DataFrame({"price": [*cells, "so", *"234", *"567"] * 8}))
+        assert remark.endswith("numbers as such, and pass --na-values so for those that are missing")
 
 
 def test_marks_of_missing_cells_that_look_like_numbers(run, tmp_path):
@@ -505,11 +511,26 @@ def test_a_column_that_begins_late_in_a_file_is_not_called_empty(tmp_path, monke
     assert "empty" not in err
 
 
-def test_a_class_of_one_row_is_pointed_out(tmp_path, capsys):
-    (tmp_path / "joined.csv").write_text("a,y\n1,u\n2,v\na,y\n3,u\n4,v\n")
-    with pytest.raises(SystemExit):
-        main(["fit", str(tmp_path / "joined.csv"), "--target", "y", "--save", str(tmp_path / "m.npz")])
-    assert "class 'y' has a single row; if that is a line of names" in " ".join(capsys.readouterr().err.split())
+def test_lines_that_are_no_rows_are_pointed_out(tmp_path, monkeypatch, capsys):
+    def said(line):
+        rows = ["1,u", "2,v", *[line] * (1 + line.startswith("a")), "3,u", "4,v"]
+        (tmp_path / "joined.csv").write_text("\n".join(["a,y", *rows]))
+        with pytest.raises(SystemExit):
+            main(
+                [
+                    "fit",
+                    str(tmp_path / "joined.csv"),
+                    "--target=y",
+                    "--model=tree-nb",
+                    f"--save={tmp_path / 'm.npz'}",
+                ]
+            )
+        return " ".join(capsys.readouterr().err.split())
+
+    assert "class '[-]' has a single row; if that is a line of units, delete the line" in said("5,[-]")
+    assert "class 'y' has the name of its column; if the file repeats its header" in said("a,y")
+    monkeypatch.setattr(file_rows, "BATCH_ROWS", 2)
+    assert "class 'y' has the name of its column; if the file repeats its header" in said("a,y")
 
 
 def test_dates_where_the_fit_held_text_are_refused_in_a_line(tmp_path, capsys):

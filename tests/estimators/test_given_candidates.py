@@ -352,3 +352,14 @@ def test_members_are_what_their_candidates_learn_by_themselves(options: dict[str
     candidate = bp.GaussianNB(**options)
     member = bp.AutoClassifier([candidate]).fit(X, Y).members_["GaussianNB"]
     np.testing.assert_allclose(member.predict_proba(X), candidate.fit(X, Y).predict_proba(X), rtol=1e-9)
+
+
+def test_a_candidate_whose_densities_labels_choose_is_tempered():
+    rng = np.random.default_rng(0)
+    y = np.arange(80) % 2
+    X = pd.DataFrame(rng.normal(y[:, None], 1, (80, 1)) + 0.1 * rng.normal(size=(80, 4)))  # one column four times
+    X.columns = list("abcd")
+    plain, tempered = bp.MixedNB(columns="evidence"), bp.MixedNB(columns="evidence", calibration="temperature")
+    scores = bp.AutoClassifier({"plain": plain, "tempered": tempered}).fit(X, y).candidate_scores()
+    assert scores["temperature"].values.min() > 2
+    assert scores["temperature"].values[0] == scores["temperature"].values[1]

@@ -61,3 +61,17 @@ def test_integers_beyond_32_bits_are_the_same_numbers_in_a_model():
         model = clf.to_pymc()
         observed = model.rvs_to_values[model["x"]].eval()
         np.testing.assert_array_equal(observed.reshape(4, 2), X)
+
+
+def test_a_model_is_not_built_of_integers_beyond_32_bits():
+    def build(X, y):
+        with pm.Model() as model:
+            label = pm.Categorical("y", [0.5, 0.5], observed=y)
+            pm.Poisson("x", pm.Gamma("rate", 2.0, 1.0, shape=2)[label], observed=np.asarray(X["views"]))
+        return model
+
+    X, y = pd.DataFrame({"views": [3_000_000_000, 3_100_000_000, 5, 7]}), list("aabb")
+    for table in (X, {"views": X["views"].to_numpy()}):
+        with pytest.raises(ValueError, match="column 'views' holds whole numbers beyond 32 bits"):
+            bp.PyMCClassifier(build).fit(table, y)
+    assert bp.PyMCClassifier(build).fit(X // 1_000_000, y).predict([[3000], [1]]).tolist() == ["a", "b"]

@@ -294,3 +294,8 @@ def test_a_gap_is_no_level():
     X = pd.DataFrame({"t": ["u", "v", None, "v"]})
     with pytest.raises(ValueError, match=r"'t' hold a missing value, .* as by X\.fillna"):
         bp.CategoricalNB(levels={"t": X["t"].unique().tolist()}).fit(X, list("aabb"))
+
+
+def test_tables_are_no_levels():
+    with pytest.raises(TypeError, match="levels must be a sequence of levels"):
+        bp.CategoricalNB(levels=pd.DataFrame({"t": ["u", "v"]})).fit([["u"], ["v"]], [0, 1])

@@ -330,7 +330,7 @@ def test_categories_are_what_one_says():
     ("change", "words"),
     [
         ({"mass": np.nan}, "column 'mass' \\(1 of \\d+ rows\\).*MixedNB"),
-        ({"sex": None}, "column 'sex' \\(1 of \\d+ rows\\).*level of its own"),
+        ({"sex": None}, "column 'sex' \\(1 of \\d+ rows\\).*level of their own"),
     ],
 )
 def test_incomplete_rows_are_not_fitted(change, words):
