@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # The search ends when the share of wrong labels changes by less, or after the most steps.
-_TOLERANCE, _MOST_STEPS = 1e-4, 30
+_TOLERANCE, _MOST_STEPS = 1e-4, 200
 
 #: Rows, and wrong ones among them, that the prior of the share of wrong labels counts for.
 _PRIOR_ROWS, _PRIOR_WRONG = 20.0, 1.0
