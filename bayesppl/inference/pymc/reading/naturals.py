@@ -21,6 +21,7 @@ import numpy as np
 import pytensor.tensor as pt
 
 from bayesppl.conjugate import Beta, Conjugate, Dirichlet, Gamma
+from bayesppl.conjugate.conjugate import replace_unchecked
 from bayesppl.conjugate.shared_cells import SharedCells
 from bayesppl.conjugate.statistics import Counts, Events, Successes
 from bayesppl.kernels.arrays import Array, Theta
@@ -85,9 +86,19 @@ class Natural(ABC):
         """
 
     @final
-    def prior(self, coefficients: Array) -> Conjugate:
-        """Return :meth:`belief` as one about the parameters of all classes and features."""
+    def prior(self, coefficients: Array, centre: Array | float = 0.0) -> Conjugate:
+        """Return :meth:`belief` as one about the parameters of all classes and features.
+
+        Parameters
+        ----------
+        coefficients : (*factors, n_statistics)
+            Of statistics of the means' distances from ``centre``, where there are means.
+        centre : float or array
+        """
         found = self.belief(coefficients)
+        if "mean" in self.events:
+            located: Any = found
+            found = replace_unchecked(located, location=tidy(located.location + centre, np.abs(centre)))
         return found if self.cells is None else SharedCells(found, self.cells)
 
     @final

@@ -235,7 +235,9 @@ def propose(density: PriorDensity, rng: np.random.Generator) -> Conjugate | str:
 def _solve(density: PriorDensity, n_points: int, rng: np.random.Generator, *, together: bool) -> Conjugate | str:
     """Find the belief by least squares, all its factors together or each by itself."""
     theta, terms = density.evaluate(density.coordinates.draw(n_points, rng))
-    natural, statistics = density.natural, density.natural.statistics(theta)
+    natural, centre = density.natural, np.mean(theta.get("mean", np.zeros(1)), axis=0)
+    # of means far from zero, squares would leave few digits of the rest
+    statistics = natural.statistics({**theta, "mean": theta["mean"] - centre} if "mean" in theta else theta)
     if together:
         target = np.sum([term.reshape(n_points, -1).sum(1) for term in terms], axis=0)[:, None]
     else:
@@ -257,7 +259,7 @@ def _solve(density: PriorDensity, n_points: int, rng: np.random.Generator, *, to
     try:
         # a flat prior has no centre, and is refused as improper
         with np.errstate(divide="ignore", invalid="ignore"):
-            return natural.prior(coefficients[:, :-1].reshape(statistics.shape[1:]))
+            return natural.prior(coefficients[:, :-1].reshape(statistics.shape[1:]), centre)
     except ValueError as error:
         return f"the prior is not a proper {natural.words}: {error}"
 

@@ -37,7 +37,7 @@ SPREADS = {0.3: TOLERANCE, 1.0: TOLERANCE, 3.0: 1e-8, 6.0: 1e-7}
 #: is what rounding leaves open there of hyperparameters that were found nearby.
 STRETCHES, LEAST_SQUARES = (1e1, 1e2, 1e3, 1e4, 1e5, 1e6), 1e-14
 
-#: Densities are compared up to this condition number of matrices, and inverse distance of probabilities from one.
+#: Up to this condition number of correlations, and inverse distance of probabilities from one, densities compare.
 CONDITION = 1e6
 
 
@@ -82,12 +82,14 @@ def _distances(coordinates: Coordinates) -> Iterator[tuple[float, float, float]]
 def _is_precise(natural: Natural, theta: Theta) -> Array:
     """Return at which points densities keep enough digits.
 
-    Matrices lose as many as their condition number has, a probability those of its distance from one.
+    Matrices lose as many as their condition number has in units of its own for each column, a probability those of
+    its distance from one.
     """
     precise = np.ones(len(next(iter(theta.values()))), dtype=bool)
     for name, event in natural.events.items():
         if event == "matrix":
-            found = np.linalg.cond(theta[name]) < CONDITION
+            scale = np.sqrt(np.abs(np.einsum("...ii->...i", theta[name])))
+            found = np.linalg.cond(theta[name] / (scale[..., :, None] * scale[..., None, :])) < CONDITION
         elif name == Beta.parameter:
             found = 1 - theta[name] > 1 / CONDITION
         else:

@@ -1,0 +1,47 @@
+"""Columns far from zero for their spread, and in units of their own, such as years, coordinates and incomes."""
+
+import numpy as np
+import pymc as pm
+import pytest
+
+import bayesppl as bp
+
+RNG = np.random.default_rng(0)
+Y = np.repeat([0, 1], 50)
+TABLES = {
+    "income and age": np.column_stack([RNG.normal(50_000 + 5_000 * Y, 15_000), RNG.normal(40 + 5 * Y, 10)]),
+    "latitude and longitude": np.column_stack([RNG.normal(52.52, 0.02, 100), RNG.normal(13.4, 0.03, 100)]),
+    "seconds since 1970": np.column_stack([RNG.normal(1.7e9, 1e6, 100), RNG.normal(5, 1, 100)]),
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize(
+    "estimator",
+    [bp.GaussianNB(), bp.LinearDiscriminantAnalysis(), bp.QuadraticDiscriminantAnalysis("fraley-raftery")],
+    ids=["diag", "tied", "full"],
+)
+def test_our_own_declarations_come_back_as_exact(estimator, table):
+    X = TABLES[table]
+    clf = estimator.fit(X, Y)
+    read = bp.from_pymc(clf.to_pymc())
+    assert read.recognition()["solution"].tolist() == ["exact", "exact"]
+    np.testing.assert_allclose(read.predict_proba(X), clf.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("kappa", [0.01, 1.0])
+def test_years_are_solved_as_years_since_any_other(kappa):
+    years = RNG.integers(2015, 2025, 100) + 0.0
+
+    def model(start):
+        with pm.Model() as found:
+            label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=Y)
+            v = pm.InverseGamma("v", 2.0, 4.0, shape=2)
+            mean = pm.Normal("mean", 2019.5 - start, pm.math.sqrt(v / kappa), shape=2)
+            pm.Normal("year", mean[label], pm.math.sqrt(v)[label], observed=years - start)
+        return bp.from_pymc(found)
+
+    raw, centred = model(0.0), model(2020.0)
+    assert raw.recognition()["solution"].tolist() == ["exact", "exact"]
+    np.testing.assert_allclose(raw.predict_proba([[2016.0]]), centred.predict_proba([[-4.0]]), rtol=1e-9)
+    assert float(raw.log_evidence()["total"]) == pytest.approx(float(centred.log_evidence()["total"]), rel=1e-9)
