@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -220,12 +221,20 @@ def _is_other_order(X: Any, y: Any) -> bool:
 
 
 def in_library_of(X: Any, frame: Any) -> Any:
-    """Return a pandas data frame as one of the library of ``X``; as it is, where ``X`` is no frame of another."""
+    """Return a pandas data frame as one of the library of ``X``; as it is, where ``X`` is no frame of another.
+
+    Columns have the types that they have in ``X``, where these hold their values.
+    """
     found = nw.from_native(X, pass_through=True, eager_only=True)
     if not isinstance(found, nw.DataFrame) or found.implementation.is_pandas():
         return frame
     columns = {name: cells.to_list() for name, cells in frame.items()}
-    return nw.from_dict(columns, backend=found.implementation).to_native()
+    made = nw.from_dict(columns, backend=found.implementation)
+    for name, dtype in found.schema.items():
+        with suppress(Exception):  # of any library, such as a text that is none of the levels
+            cast = made[name].cast(dtype)
+            made = made.with_columns(cast) if cast.to_list() == columns[name] else made
+    return made.to_native()
 
 
 def as_frame(probabilities: Array, classes: Array, X: Any, container: Container) -> Any:

@@ -3,6 +3,8 @@
 import narwhals as nw
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.stats import wishart
 
@@ -256,3 +258,15 @@ def test_filled_tables_keep_the_types_of_their_columns(draws):
     assert not filled.isna().any(axis=None)
     pd.testing.assert_frame_equal(filled.drop(index=[3, 8, 9]), X.drop(index=[3, 8, 9]))
     assert model.fit(filled, y).families_.keys() == model.fit(X, y).families_.keys()
+
+
+@pytest.mark.parametrize("library", [pl.DataFrame, pa.table])
+def test_filled_tables_have_the_types_they_had(library):
+    visits, size = [3, None, 4, 8, 9, None, 7, 2], ["s", "l", None, "l", "s", "s", None, "l"]
+    X = pl.DataFrame({"visits": visits, "size": pl.Series(size, dtype=pl.Enum(["s", "l"]))})
+    X = X if library is pl.DataFrame else X.to_arrow()
+    filled = bp.MixedNB(integers="poisson").fit(X, list("aabbbbaa")).impute(X)
+    frame = pl.DataFrame(filled)
+    assert frame["visits"].dtype == pl.Int64
+    assert frame["size"].dtype == (pl.Enum(["s", "l"]) if library is pl.DataFrame else pl.Categorical)
+    assert frame.null_count().sum_horizontal().item() == 0
