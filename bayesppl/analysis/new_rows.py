@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 from bayesppl.analysis.draws import thetas
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.labels import codes_among
-from bayesppl.families import closed_forms
+from bayesppl.families import Family, closed_forms
 from bayesppl.families.composite import BlockRows
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, check_covariates, example_of, of_rows
 from bayesppl.kernels.arrays import Array
@@ -24,6 +25,9 @@ from bayesppl.model.training_rows import training_rows
 # Under the predictive rule every row has parameters of its own, up to this many rows; more rows share them at
 # random.
 MOST_THETAS = 1000
+
+# Times, at most, that cells of unseen levels are drawn again.
+_REDRAWN = 100
 
 
 def sample(
@@ -116,17 +120,29 @@ def simulate_lots(
     """Draw rows from the posterior predictive in lots: one class and one draw of the parameters for each.
 
     Corresponding rows of the lots are independent of each other where the posterior is exact, rows of one lot are
-    not.
+    not. Cells of levels that no table can hold are drawn again.
     """
     family = posterior.model.family
     if isinstance(posterior, Exact):
         belief, weights = posterior.belief.parts["features"], posterior.predictive_weights()
         for code in rng.choice(len(weights), size=n_lots, p=weights):
-            yield closed_forms.simulate_predictive(family, belief, np.full(size, code), rng, covariates)
+            codes = np.full(size, code)
+            yield _of_seen_levels(
+                family, partial(closed_forms.simulate_predictive, family, belief, codes, rng, covariates)
+            )
     else:
         for theta in thetas(posterior, n_lots, rng):
-            code = rng.choice(posterior.model.n_classes, p=theta[CLASS_WEIGHTS])
-            yield family.simulate(theta, np.full(size, code), rng, covariates)
+            codes = np.full(size, rng.choice(posterior.model.n_classes, p=theta[CLASS_WEIGHTS]))
+            yield _of_seen_levels(family, partial(family.simulate, theta, codes, rng, covariates))
+
+
+def _of_seen_levels(family: Family, simulate: Callable[[], Any]) -> Any:
+    rows = simulate()
+    for _ in range(_REDRAWN):
+        if family.bound.are_possible(rows).all():
+            break
+        rows = family.bound.with_seen(rows, simulate())
+    return rows
 
 
 def covariates_for(

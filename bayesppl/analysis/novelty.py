@@ -52,7 +52,7 @@ def novelty(
         with the covariates of the row in question (trials, exposure, total of counts). The smallest possible
         p-value is 1 / (draws + 1), and the standard error of a p-value p is √(p (1 − p) / draws). A sampled
         posterior uses its draws in turn: beyond their number the error falls no further. Where levels are
-        learned, rows with an unseen one, which no table can hold, are simulated but not counted.
+        learned, a cell of an unseen level, which no table can hold, is drawn again.
     random_state : int, optional
 
     Returns
@@ -83,8 +83,7 @@ def novelty(
     # ties are as improbable; a hair of room for the rounding of equal densities
     room = 1e-9 * np.maximum(1.0, np.abs(observed))
     bound = np.where(np.isfinite(observed), observed + room, observed)
-    below, number = _numbers_below(posterior, X_encoded, bound, draws, rng)
-    p_value = (1 + below) / (1 + number)
+    p_value = (1 + _number_below(posterior, X_encoded, bound, draws, rng)) / (1 + draws)
     return xr.Dataset(
         {
             "log_density": ("row", observed),
@@ -96,37 +95,28 @@ def novelty(
     )
 
 
-def _numbers_below(
-    posterior: Posterior, X: Any, bounds: Array, draws: int, rng: np.random.Generator
-) -> tuple[Array, Array]:
-    """Count rows simulated with the covariates and gaps of each row: those at most as dense as its bound, and all.
-
-    Those with an unseen level are not counted.
-    """
+def _number_below(posterior: Posterior, X: Any, bounds: Array, draws: int, rng: np.random.Generator) -> Array:
+    """Count rows simulated with the covariates and gaps of each row that are at most as dense as its bound."""
     covariates, gaps = posterior.model.family.bound.covariates(X), _gaps(X)
     # rows with equal covariates and gaps share what is simulated
     gaps = np.packbits(gaps[:, gaps.any(0)], axis=1)
     alike = np.column_stack([np.zeros(len(bounds)), *covariates.values(), gaps])
     _, first, group = np.unique(alike, axis=0, return_index=True, return_inverse=True)
     members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
-    below, number = np.empty((2, len(bounds)), dtype=np.intp)
+    below = np.empty(len(bounds), dtype=np.intp)
     for chosen in row_ranges(len(first), draws, _CELLS):
         some = first[chosen]
         densities = _simulated_densities(posterior, draws, of_rows(covariates, some), X[some], rng)
         densities.sort(axis=0)
         for rows, of_row in zip(members[chosen], densities.T, strict=True):
-            number[rows] = draws - np.isnan(of_row).sum()  # which are sorted last
-            below[rows] = np.minimum(np.searchsorted(of_row, bounds[rows], side="right"), number[rows])
-    return below, number
+            below[rows] = np.searchsorted(of_row, bounds[rows], side="right")
+    return below
 
 
 def _simulated_densities(
     posterior: Posterior, draws: int, covariates: Covariates, X: Any, rng: np.random.Generator
 ) -> Array:
-    """Compute log densities of simulated rows, with these covariates and the gaps of X: (draws, n_rows).
-
-    NaN where a row holds an unseen level: a row of a table lacks such cells.
-    """
+    """Compute log densities of simulated rows, with these covariates and the gaps of X: (draws, n_rows)."""
     size, n_columns = X.shape
     belief = posterior.belief.parts["features"] if isinstance(posterior, Exact) else None
     is_multinomial = isinstance(posterior.model.family, Multinomial)
@@ -137,11 +127,10 @@ def _simulated_densities(
         return np.stack([logsumexp(documents(code, totals, rng) + np.log(weights), axis=1) for code in codes])
     log_joint = posterior.log_joint_predictive()
     simulated = simulate_lots(posterior, draws, size, covariates, rng)
-    densities = []
-    for some in batched(simulated, max(1, _CELLS // (size * n_columns))):
-        rows = stack_rows([_with_gaps(row, X) for row in some])
-        found = logsumexp(log_joint(rows), axis=1)
-        densities.append(np.where(posterior.model.family.bound.are_possible(rows), found, np.nan))
+    densities = [
+        logsumexp(log_joint(stack_rows([_with_gaps(row, X) for row in rows])), axis=1)
+        for rows in batched(simulated, max(1, _CELLS // (size * n_columns)))
+    ]
     return np.concatenate(densities).reshape(draws, size)
 
 

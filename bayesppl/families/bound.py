@@ -137,6 +137,10 @@ class BoundColumns(ABC):
         """Find the simulated rows that a table may hold, which has no unseen levels: (n_rows,) bool."""
         return np.ones(X.shape[0], dtype=bool)
 
+    def with_seen(self, X: Any, others: Any) -> Any:
+        """Replace cells of unseen levels by those of other rows, as many."""
+        return X
+
     @abstractmethod
     def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         """Return encoded rows as named arrays with their dims, the first of which is "row"."""
@@ -318,6 +322,9 @@ class JointColumns(BoundColumns):
 
     def are_possible(self, X: Any) -> Array:
         return self.within.are_possible(X)
+
+    def with_seen(self, X: Any, others: Any) -> Any:
+        return self.within.with_seen(X, others)
 
     def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         return self.within.label_rows(X, prefix)

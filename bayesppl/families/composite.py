@@ -116,6 +116,10 @@ class BlockColumns(BoundColumns):
     def are_possible(self, X: BlockRows) -> Array:
         return np.all([block.are_possible(X.parts[name]) for name, block in self.blocks.items()], axis=0)
 
+    def with_seen(self, X: BlockRows, others: BlockRows) -> BlockRows:
+        parts = {name: block.with_seen(X.parts[name], others.parts[name]) for name, block in self.blocks.items()}
+        return BlockRows(parts)
+
     def label_rows(self, X: BlockRows, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         return {
             label: values

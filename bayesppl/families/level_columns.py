@@ -153,11 +153,16 @@ class LevelColumns(BoundColumns):
         }
 
     def are_possible(self, X: Array) -> Array:
-        if self.unseen not in ("missing", "error"):
-            return super().are_possible(X)
+        return ~self._unseen(X).any(1)
+
+    def with_seen(self, X: Array, others: Array) -> Array:
+        return np.where(self._unseen(X), others, X)
+
+    def _unseen(self, X: Array) -> Array:
+        """Find cells of unseen levels, where these are no outcome of rows: (n_rows, n_columns)."""
         pairs = zip(self.outcomes, self.cuts, strict=True)
-        unseen = [len(levels) - 1 if cuts is None else -2 for levels, cuts in pairs]  # bins have none
-        return np.asarray((X[:, : len(unseen)] != unseen).all(1))
+        last = [len(levels) - 1 if cuts is None else -2 for levels, cuts in pairs]  # bins have none
+        return np.asarray((last == X) & (self.unseen in ("missing", "error")))
 
     def label_rows(self, X: Array, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         """Return the codes of the cells, -1 where a level is missing; where tables overlap, of single columns."""
