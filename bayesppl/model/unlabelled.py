@@ -40,8 +40,8 @@ class UnlabelledGain:
 
     @property
     def hurts(self) -> bool:
-        """Whether the labelled rows alone predict better, by more than a standard error."""
-        return self.gain < -self.standard_error
+        """Whether labelled rows alone predict better, by more than a standard error and a thousandth of a nat."""
+        return self.gain < -max(self.standard_error, 1e-3)
 
     def __str__(self) -> str:
         if not self.weight:
