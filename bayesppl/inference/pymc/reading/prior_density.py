@@ -27,6 +27,9 @@ from bayesppl.kernels.arrays import Array, Theta
 #: Relative size of what least squares may leave unexplained of a log density.
 UNEXPLAINED = 1e-7
 
+#: From here on means, in standard deviations of theirs, are far from zero.
+FAR = 10.0
+
 #: Largest number of coefficients that are solved for together.
 LARGEST = 700
 
@@ -235,8 +238,9 @@ def propose(density: PriorDensity, rng: np.random.Generator) -> Conjugate | str:
 def _solve(density: PriorDensity, n_points: int, rng: np.random.Generator, *, together: bool) -> Conjugate | str:
     """Find the belief by least squares, all its factors together or each by itself."""
     theta, terms = density.evaluate(density.coordinates.draw(n_points, rng))
-    natural, centre = density.natural, np.mean(theta.get("mean", np.zeros(1)), axis=0)
+    natural, means = density.natural, theta.get("mean", np.zeros(1))
     # of means far from zero, squares would leave few digits of the rest
+    centre = np.where(np.abs(means.mean(0)) > FAR * means.std(0), means.mean(0), 0.0)
     statistics = natural.statistics({**theta, "mean": theta["mean"] - centre} if "mean" in theta else theta)
     if together:
         target = np.sum([term.reshape(n_points, -1).sum(1) for term in terms], axis=0)[:, None]
