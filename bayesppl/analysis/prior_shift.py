@@ -20,7 +20,7 @@ from bayesppl.analysis.uncertainty import probability_draws
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.names import spelled
-from bayesppl.kernels.arrays import Array, logarithm
+from bayesppl.kernels.arrays import Array, draw_codes, logarithm
 from bayesppl.kernels.ranges import row_ranges
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import exchange_weights
@@ -217,8 +217,7 @@ class _Posterior(NamedTuple):
 
     def sweep(self, odds: Array, rng: np.random.Generator) -> Array:
         """Draw the labels of all rows given the weights, and return weights drawn given the labels."""
-        upper = (self.density * softmax(np.append(odds, 0.0))).cumsum(1)
-        labels = (rng.random((len(upper), 1)) * upper[:, -1:] >= upper[:, :-1]).sum(1)
+        labels = draw_codes(self.density * softmax(np.append(odds, 0.0)), rng)
         counts = np.bincount(labels, minlength=len(self.concentration))
         return Dirichlet(self.concentration + counts).draw(1, rng)["probability"][0]
 
