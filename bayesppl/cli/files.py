@@ -20,6 +20,9 @@ TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
 COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
 _SUFFIXES = (*TEXT, ".parquet", ".feather")
 
+#: First lines by which Excel finds the separator, as they are with separators left out, or not.
+FOR_EXCEL = ("sep=", "sep=,", "sep=;", "sep=|")
+
 #: Tables that a comparison writes into a folder.
 TABLES = ("parameters.csv", "scores.csv", "suspicious.csv")
 
@@ -149,8 +152,8 @@ def read_header(
     Returns
     -------
     names : list of str
-    n_blank : int
-        Blank lines before the header.
+    n_skipped : int
+        Lines before the header, which are blank, or name the separator for Excel, as ``sep=;`` does.
     has_row_names : bool
         Whether lines begin with a name of the row, which the header does not name, as R writes them.
 
@@ -161,8 +164,9 @@ def read_header(
     """
     try:
         parsed = csv.reader(iter(partial(text.readline, LONGEST_LINE), ""), delimiter=dialect.sep)
-        filled = ((i, cells) for i, cells in enumerate(parsed) if "".join(cells).strip())
-        n_blank, header = next(filled, (0, []))
+        lines = ((i, cells, "".join(cells).strip()) for i, cells in enumerate(parsed))
+        filled = ((i, cells) for i, cells, line in lines if line and not (i == 0 and line in FOR_EXCEL))
+        n_skipped, header = next(filled, (0, []))
         _, first = next(filled, (0, []))
     except csv.Error as error:
         raise ValueError(f"{str(path)!r} is not a CSV file with a header line: {error}") from None
@@ -176,7 +180,7 @@ def read_header(
             f"the lines of {str(path)!r} have more cells than its header has names; name every column, or remove "
             "separators at the ends of the lines"
         )
-    return [name or f"Unnamed: {i}" for i, name in enumerate(header)], n_blank, surplus == 1
+    return [name or f"Unnamed: {i}" for i, name in enumerate(header)], n_skipped, surplus == 1
 
 
 def _check_names(header: list[str], path: Path, dialect: Dialect, *, is_header: bool) -> None:

@@ -105,7 +105,7 @@ class TextColumns:
             with source.open("wb") as copy:
                 shutil.copyfileobj(sys.stdin.buffer, copy)
         with opened(source, dialect.encoding, path) as text:
-            self._names, n_blank, has_row_names = read_header(text, dialect, path, expected)
+            self._names, n_skipped, has_row_names = read_header(text, dialect, path, expected)
         encoding = _ENCODINGS.get(codecs.lookup(dialect.encoding).name)
         if encoding is None or source.suffix.lower() in COMPRESSED:  # DuckDB does not check what gzip holds
             encoding, plain = "utf-8", folder / "plain.csv"
@@ -118,7 +118,7 @@ class TextColumns:
         places = [*["row"] * has_row_names, *(f"c{i}" for i in range(len(self._names)))]
         self.rows = (
             f"read_csv({quoted(literally(source))}, auto_detect = false, header = true, null_padding = false, "
-            f"skip = {n_blank}, encoding = '{encoding}', delim = {quoted(dialect.sep)}, quote = '\"', "
+            f"skip = {n_skipped}, encoding = '{encoding}', delim = {quoted(dialect.sep)}, quote = '\"', "
             f"escape = '\"', max_line_size = {LONGEST_LINE}, "
             f"columns = {{{', '.join(f'{place}: varchar' for place in places)}}})"
         )

@@ -10,7 +10,7 @@ these, common axes are turned two at a time.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, cast
 
@@ -215,7 +215,7 @@ def covariance_structures(X: Any, y: Any) -> xr.Dataset:
         joint = np.log(count / count.sum()) + density(rows)
         found.append((joint[np.arange(len(rows)), codes].sum(), logsumexp(joint, axis=1).sum()))
     n_parameters = np.array([n_shared + n_covariance_parameters(s, n_classes, n_features) for s in STRUCTURES])
-    evidence = [_log_evidence(structure, X, y, classes.tolist()) for structure in STRUCTURES]
+    evidence = [_log_evidence(structure, given) for structure in STRUCTURES]
     penalty = n_parameters * np.log(len(rows))
     log_likelihood, mixture = np.transpose(found)
     variables = {
@@ -231,8 +231,9 @@ def covariance_structures(X: Any, y: Any) -> xr.Dataset:
     )
 
 
-def _log_evidence(structure: str, X: Any, y: Any, classes: list[Hashable]) -> float:
+def _log_evidence(structure: str, rows: Rows) -> float:
     if structure not in _CONJUGATE:
         return np.nan
-    clf = GenerativeClassifier(Gaussian(_CONJUGATE[structure]), classes=classes).fit(X, y)
+    clf = GenerativeClassifier(Gaussian(_CONJUGATE[structure]), classes=rows.classes.tolist())
+    clf.fit(rows.table, rows.classes[rows.codes])
     return float(clf.log_evidence()["total"])

@@ -54,6 +54,23 @@ def test_fit_and_predict_read_the_dialect_too(run: Any, flowers: pd.DataFrame, t
     assert predictions[0] == predictions[1]
 
 
+def test_a_line_for_excel_is_no_header(run: Any, flowers: pd.DataFrame, tmp_path: Path) -> None:
+    other = write_european(flowers, tmp_path / "other.csv")
+    model = tmp_path / "other.nc"
+    predictions = []
+    for line in (b"", b"sep=;\n"):
+        other.write_bytes(line + other.read_bytes())
+        fitted = run("fit", other, "--target", "kind", "--save", model, *EUROPEAN)
+        assert fitted[0] == 0, fitted
+        status, out, _ = run("predict", model, other, "--drop", "kind", "--rows", 40, *EUROPEAN)
+        assert status == 0
+        predictions.append(out)
+    assert predictions[0] == predictions[1]
+    status, _, error = run("fit", other, "--target", "kind", "--save", model, *EUROPEAN[2:])
+    assert status != 0
+    assert "pass --sep ';'" in error
+
+
 def test_tabs_have_a_name(run: Any, flowers: pd.DataFrame, tmp_path: Path) -> None:
     flowers.to_csv(tmp_path / "tabs.csv", sep="\t", index=False)
     assert run("compare", tmp_path / "tabs.csv", "--target", "kind", "--sep", "tab", "--draws", 16)[0] == 0

@@ -1,6 +1,7 @@
 """Fourteen covariance structures against mclust's published numbers and a general-purpose optimiser."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from scipy.optimize import minimize
@@ -155,3 +156,10 @@ def test_common_axes_are_the_best_of_all_angles(seed):
     along = np.einsum("aji,kjl,ali->aki", axes, scatter, axes) / count[:, None]
     best = (count @ np.log(along).sum(-1).T).min() + 2 * count.sum()
     assert deviance(eigen_covariances("VVE", scatter, count), scatter, count) <= best + 1e-6
+
+
+def test_labels_in_another_order_are_pointed_out_once():
+    rows = pd.DataFrame(X)
+    with pytest.warns(UserWarning, match="in different orders") as found:
+        bp.covariance_structures(rows, pd.Series(Y, index=rows.index[::-1]))
+    assert len(found) == 1
