@@ -132,7 +132,7 @@ def read_frame(X: Any) -> Table | None:
     except nw.exceptions.DuplicateError as error:
         raise _named_twice(list(native.columns)) from error
     if isinstance(frame, nw.LazyFrame):
-        raise ValueError(f"X is lazy ({type(X).__name__}): collect() or compute() it first")
+        raise ValueError(f"X is lazy ({type(X).__name__}): call its collect(), compute() or df() first")
     return _as_table(frame) if isinstance(frame, nw.DataFrame) else None
 
 

@@ -45,3 +45,25 @@ def test_years_are_solved_as_years_since_any_other(kappa):
     assert raw.recognition()["solution"].tolist() == ["exact", "exact"]
     np.testing.assert_allclose(raw.predict_proba([[2016.0]]), centred.predict_proba([[-4.0]]), rtol=1e-9)
     assert float(raw.log_evidence()["total"]) == pytest.approx(float(centred.log_evidence()["total"]), rel=1e-9)
+
+
+@pytest.mark.parametrize("units", [(1e4, 10.0), (10.0, 1e4), (1e9, 1e9), (1e-3, 1e3)])
+def test_a_wishart_prior_is_solved_in_any_units(units):
+    standard = np.random.default_rng(1).normal(3.0 + Y[:, None], size=(100, 2))
+
+    def model(unit):
+        with pm.Model() as found:
+            label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=Y)
+            precision = pm.Wishart("precision", 5, np.diag(1 / unit**2))
+            covariance = pm.math.matrix_inverse(precision)
+            mean = pm.MvNormal("mean", 3 * unit, cov=covariance / 0.3, shape=(2, 2))
+            pm.MvNormal("x", mean[label], cov=covariance, observed=unit * standard)
+        return bp.from_pymc(found)
+
+    raw, standardised = model(np.asarray(units)), model(np.ones(2))
+    assert raw.recognition()["solution"].tolist() == ["exact", "exact"]
+    np.testing.assert_allclose(
+        raw.predict_proba(units * standard), standardised.predict_proba(standard), rtol=1e-8
+    )
+    scaled = float(raw.log_evidence()["total"]) + len(Y) * np.log(units).sum()
+    assert scaled == pytest.approx(float(standardised.log_evidence()["total"]), abs=1e-7)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytensor.tensor as pt
 from pymc.distributions.distribution import SymbolicRandomVariable
+from pymc.distributions.transforms import CholeskyCovTransform
 from pymc.initial_point import make_initial_point_expression
 from pymc.logprob.basic import transformed_conditional_logp
 from pymc.logprob.rewriting import logprob_rewrites_db
@@ -51,7 +52,8 @@ class Coordinates:
     moving : sequence of int
         Places of the variables that are looked at; the others stay where they start.
     units : sequence of arrays
-        How far the density of a variable without a transform is about the same; 1 of others.
+        How far the density of a variable without a transform is about the same, what entries of a Cholesky factor
+        are measured in; 1 of others.
     """
 
     model: Any
@@ -84,7 +86,12 @@ class Coordinates:
 
     def _unit(self, place: int) -> Array:
         """Find how far apart points of a variable may lie for its density to stay about the same."""
-        if self.transforms[place] is not None:
+        transform = self.transforms[place]
+        if isinstance(transform, CholeskyCovTransform):
+            # rows of the root have the units of their diagonal entries, of which the logarithms are coordinates
+            row, column = np.tril_indices(int(np.sqrt(2 * self.start[place].shape[-1])))
+            return np.where(row == column, 1.0, np.exp(self.start[place])[..., row == column][..., row])
+        if transform is not None:
             return np.ones(())
         densities = self.log_prior(jacobian=False)
         found = self._widths(densities[place], place)
@@ -196,7 +203,8 @@ class Coordinates:
     def step(self, place: int, steps: Array) -> Array:
         """Return Newton's steps of a variable, none too long for exponentials, in its shape: (n_points, ...)."""
         shaped = steps.reshape(len(steps), *self.start[place].shape)
-        return shaped if self.transforms[place] is None else np.clip(shaped, -5, 5)
+        reach = 5 * self.units[place]
+        return shaped if self.transforms[place] is None else np.clip(shaped, -reach, reach)
 
     def evaluate(self, graphs: Sequence[Any], points: Sequence[Array]) -> list[Array]:
         """Evaluate graphs of the unconstrained variables at points: arrays (size, ...)."""
