@@ -192,7 +192,18 @@ class GenerativeModel:
         return {**weights, **self.family.mle(statistics.parts["features"])}
 
     def log_joint(self, theta: Theta) -> LogDensity:
-        """Return log p(y = k, x | θ) as a function of encoded rows x; draw axes lead."""
+        """Return log p(y = k, x | θ) as a function of encoded rows x; draw axes lead.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is missing, or has fewer axes than ``dims`` names.
+        """
+        for name, dims in self.dims.items():
+            found = theta.get(name)
+            if getattr(found, "ndim", -1) < len(dims):
+                shown = f"one of shape {found.shape}" if isinstance(found, np.ndarray) else spelled(found)
+                raise ValueError(f"theta[{name!r}] must be an array with the axes {dims}, found {shown}")
         return self.family.log_likelihood(theta).plus(logarithm(theta[CLASS_WEIGHTS])[..., None, :])
 
     def log_joint_predictive(self, posterior: Joint) -> LogDensity:
