@@ -145,7 +145,7 @@ def tune(
         )
         warn(
             f"the search for hyperparameters ended at the bound of {limits}: the data would have it without "
-            "limit. Leave it out of names, or declare a prior",
+            "limit. Tune only others (names=), or none, or declare a prior",
             ConvergenceWarning,
         )
     search = Search(

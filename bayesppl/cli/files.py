@@ -14,6 +14,7 @@ from typing import IO, Any, NamedTuple
 
 from bayesppl import datasets
 from bayesppl.cli.terminal import is_number
+from bayesppl.data.names import listed
 
 #: Suffixes of text files; each may be followed by that of a compression.
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".data")
@@ -177,8 +178,8 @@ def read_header(
     surplus = len(first) - len(header)
     if surplus > 1 or (surplus == 1 and not first[-1]):
         raise ValueError(
-            f"the lines of {str(path)!r} have more cells than its header has names; name every column, or remove "
-            "separators at the ends of the lines"
+            f"the lines of {str(path)!r} have more cells than its header has names, {listed(header)}; name every "
+            "column, remove separators at the ends of the lines, or what stands before the header"
         )
     return [name or f"Unnamed: {i}" for i, name in enumerate(header)], n_skipped, surplus == 1
 

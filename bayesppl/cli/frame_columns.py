@@ -40,6 +40,7 @@ _SPELLINGS = {
         "pass --thousands . --decimal , if points part the thousands and commas mark decimals"
     ),
     re.compile(r"\u2212[\d.]+"): "write their minus signs as -",
+    re.compile(r"(['\u2019`])[+-]?[\d.,]+\1"): "write numbers without quotes, or in double quotes",
     re.compile(r"\([\d.,]+\)"): "write negative amounts with a minus sign, and not in brackets",
 }
 

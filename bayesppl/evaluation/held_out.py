@@ -17,7 +17,7 @@ from bayesppl.analysis.parameter_tables import PROB, tails
 from bayesppl.data.arguments import generator, real, whole
 from bayesppl.data.labels import REFUSED, declared_classes
 from bayesppl.data.rows import Rows
-from bayesppl.errors import ImpossibleRowWarning
+from bayesppl.errors import ImpossibleRowWarning, UnseenLevelWarning
 from bayesppl.estimators.shell import require_classifier
 from bayesppl.evaluation.comparison import SCORES, average_scores, probabilities_by_rule, require_declared
 from bayesppl.kernels.arrays import Array, logarithm
@@ -121,6 +121,7 @@ def learning_curve(
             fitted.fit(table.take(chosen), classes[codes[chosen]])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ImpossibleRowWarning)  # scores of -inf show them
+                warnings.simplefilter("ignore", UnseenLevelWarning)  # few rows do not hold every level
                 by_rule = probabilities_by_rule(fitted, table.take(test))[0]
             for rule, log_proba in by_rule.items():
                 for score, value in average_scores(log_proba, codes[test]).items():

@@ -149,7 +149,7 @@ def plot_class_densities(
         if len(own):
             # bins of all rows together would be too wide for each class, and a correct fit would look wrong
             n_bins = min(_MOST_BINS, len(np.histogram_bin_edges(own, "auto")) - 1)
-            shares, edges = np.histogram(own, steps if in_steps else n_bins, density=True)
+            shares, edges = np.histogram(own, steps if in_steps else _edges(own, n_bins), density=True)
             heights = base[k] + np.minimum(scale[k] * shares, highest)
             ax.stairs(heights, edges, baseline=base[k], fill=True, color=colour(k), alpha=_FAINT)
         band: Style = {"color": colour(k), "alpha": 1.75 * _FAINT, "linewidth": 0}
@@ -302,7 +302,7 @@ def _draw_density(
     else:
         grid = np.linspace(low, high, _POINTS + 1) if high > low else low + np.linspace(-0.5, 0.5, _POINTS + 1)
         grid = beside_values(grid[grid != 0] if has_atom else grid, shown)
-        edges = np.histogram_bin_edges(shown, _BINS)
+        edges = _edges(shown, _BINS)
         position, per_unit = edges, np.ones(len(grid))
     density = density_of(grid) * per_unit[:, None]
     for k, label in enumerate(clf.classes_.tolist()):
@@ -315,6 +315,16 @@ def _draw_density(
     if has_atom:
         zero = density_of(np.zeros(1))[0]
         ax.set_title("zero: " + ", ".join(f"{p:.2f}" for p in zero), fontsize="small")
+
+
+def _edges(values: Array, n_bins: int) -> Array:
+    """Lay bins about numbers; where these are rounded, each holds as many of the values that they can have."""
+    distinct = np.unique(values)
+    if len(distinct) < 2:
+        return np.histogram_bin_edges(values, n_bins)
+    step, extent = np.diff(distinct).min(), distinct[-1] - distinct[0]
+    width = step * np.ceil(extent / (n_bins * step))
+    return np.asarray(distinct[0] - step / 2 + width * np.arange(np.ceil((extent + step / 2) / width) + 1))
 
 
 def _draw_levels(

@@ -127,6 +127,7 @@ def test_marks_of_missing_cells_are_named_with_the_options_that_read_them():
         (["CHF 120.00", "CHF 5"], "write them without CHF"),
         (["164.1 kg", "80kg"], "write them without kg"),
         (["12 km/h", "7.5km/h"], "write them without km/h"),
+        (["'4.2'", "'137'"], "write numbers without quotes, or in double quotes"),
         (["(187.87)", "(1,022.67)"], "write negative amounts with a minus sign, and not in brackets"),
         (["\u22121.5", "\u22120.5"], "write their minus signs as -"),
         (["1\u00a0500", "2\u00a0300.5"], "if the mark parts the thousands, pass it as --thousands"),

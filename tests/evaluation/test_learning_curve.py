@@ -36,6 +36,12 @@ def test_scores_are_those_of_fits_by_hand():
     assert (curve["log_score_difference"].sel(rule="predictive") == 0).all()
 
 
+def test_levels_that_few_rows_lack_are_expected():
+    levels = pd.DataFrame({"level": [*"abcd", *map(str, range(56))]})
+    curve = bp.learning_curve(bp.CategoricalNB(), levels, np.tile([0, 1], 30), [4], repeats=2)
+    assert np.isfinite(curve["log_score"]).all()
+
+
 def test_a_rule_that_does_not_exist_is_left_out():
     # two rows of a class make no covariance of four columns
     frame = pd.DataFrame(X, columns=list("abcd"))

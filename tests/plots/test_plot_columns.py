@@ -62,3 +62,19 @@ def test_the_steps_of_histograms_are_drawn_however_narrow(picture):
     for k, line in enumerate(lines):
         found = np.interp(X["fare"], line.get_xdata(), line.get_ydata())
         np.testing.assert_allclose(found, expected[:, k], rtol=1e-9)
+
+
+@pytest.mark.parametrize("picture", [plot_columns, plot_class_densities])
+@pytest.mark.parametrize("step", [1.0, 0.1])
+def test_bars_of_rounded_numbers_are_shares_of_their_values(picture, step):
+    rng = np.random.default_rng(3)
+    ratings, y = rng.integers(1, 6, 400), np.repeat(["u", "v"], 200)
+    X = pd.DataFrame({"rating": (step * ratings).round(1)})
+    drawn = picture(bp.GaussianNB().fit(X, y), X, y)
+    [panel] = drawn.axes if picture is plot_columns else [drawn]
+    bars = [patch.get_data() for patch in panel.patches]
+    shares = [bar.values[bar.values > 0] * np.diff(bar.edges)[bar.values > 0] for bar in bars]
+    expected = [np.bincount(ratings[y == label])[1:] / 200 for label in "uv"]
+    np.testing.assert_allclose(shares, expected, rtol=1e-9)
+    if picture is plot_columns:
+        np.testing.assert_allclose(bars[0].edges, step * (np.arange(6) + 0.5), rtol=1e-9)
