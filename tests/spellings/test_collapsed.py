@@ -130,6 +130,36 @@ def test_the_marginal_density_of_pooled_means_is_that_of_correlated_normal_rows(
     _agree(found, np.asarray(expected))
 
 
+@pytest.mark.parametrize("spelling", ["centred", "not centred", "vectors"])
+@pytest.mark.parametrize(("centre", "sd"), [(0.0, 1.0), (52.52, 0.02), (2019.0, 3.0), (-4e5, 2.0)])
+def test_the_marginal_density_of_a_learned_spread_has_no_peak_at_zero(spelling, centre, sd):
+    noise = np.random.default_rng(8).normal(size=(len(CODES), 2))
+    rows, unit = centre + sd * noise, np.eye(2)
+    with pm.Model() as model:
+        label = pm.Categorical("y", pm.Dirichlet("w", np.ones(K)), observed=CODES)
+        spread = pm.HalfNormal("spread", sd)
+        if spelling == "vectors":
+            mean = pm.MvNormal("mean", np.full(2, centre), cov=spread**2 * unit, shape=(K, 2))
+            pm.MvNormal("x", mean[label], cov=sd**2 * unit, observed=rows)
+        elif spelling == "centred":
+            mean = pm.Normal("mean", centre, spread, shape=(K, 2))
+            pm.Normal("x", mean[label], sd, observed=rows)
+        else:
+            mean = centre + spread * pm.Normal("z", shape=(K, 2))
+            pm.Normal("x", mean[label], sd, observed=rows)
+    # down to where a step of one spread from the centre has six digits
+    spreads = 10.0 ** np.array([0, -1, -3, -5, -7, -9, -11])
+    spreads = spreads[sd * spreads > 1e6 * np.spacing(abs(centre))]
+    found, theta = _log_marginal(model, rows, np.log(spreads)[:, None])
+    ratio = theta["spread"] / sd
+    averages = np.array([noise[k == CODES].mean(0) for k in range(K)])
+    n = np.bincount(CODES)[:, None]
+    expected = stats.halfnorm.logpdf(ratio) + np.log(ratio)
+    for i, t in enumerate(ratio):
+        expected[i] += stats.norm(0.0, np.sqrt(t**2 + 1 / n)).logpdf(averages).sum()
+    np.testing.assert_allclose(found - found[0], expected - expected[0], rtol=0, atol=1e-5)
+
+
 def test_the_marginal_density_of_independent_scales_is_that_of_quadrature_over_the_means():
     case = SPELLINGS["half_normal_scales"]
     found, theta = _log_marginal(case.build(case.rows, CODES), REAL, np.random.default_rng(6).normal(size=(4, 1)))

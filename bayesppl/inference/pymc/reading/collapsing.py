@@ -7,7 +7,7 @@ as a concentration that is learned,
 
 linear in the statistics of :mod:`.naturals` at every :math:`\eta`. The user's own density at a few fixed
 :math:`\theta` is then a linear system for :math:`c` and :math:`h`, which is solved once; so both are graphs of
-:math:`\eta`, made of the user's.
+:math:`\eta`, made of the user's. Of means alone, the user's density at their mode stands for :math:`c`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,15 @@ from bayesppl.inference.pymc.reading import proof
 from bayesppl.inference.pymc.reading.matches import independent
 from bayesppl.inference.pymc.reading.naturals import Event, Natural
 from bayesppl.inference.pymc.reading.points import Coordinates
-from bayesppl.inference.pymc.reading.prior_density import PriorDensity, link, orthogonalised
+from bayesppl.inference.pymc.reading.prior_density import (
+    PriorDensity,
+    about,
+    centre_of_means,
+    link,
+    orthogonalised,
+)
 from bayesppl.inference.pymc.reading.proposal import Proposal
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Array
 
 #: Values of the other variables at which the prior of the parameters is proved conjugate.
 GIVEN = 3
@@ -52,9 +58,12 @@ class Collapsed:
     places : tuple of int
         Of the variables that are sampled.
     coefficients : graph
-        Of these variables: h, (*factors, n_statistics).
+        Of these variables: h, (*factors, n_statistics), of means about ``centre``.
+    mode : graph, optional
+        Of these variables: means at which their prior is highest, about ``centre``.
     constant : graph
-        r + c.
+        r + c, or the log density at the mode.
+    centre : array
     belief : Conjugate
         The prior of the parameters at one point of the others.
     known : mapping of str to graph
@@ -65,7 +74,9 @@ class Collapsed:
     density: PriorDensity
     places: tuple[int, ...]
     coefficients: Any
+    mode: Any | None
     constant: Any
+    centre: Array
     belief: Conjugate
     known: Mapping[str, Any]
 
@@ -83,6 +94,8 @@ class Collapsed:
         natural = replace(self.proposal.natural, **self.known)
         if natural.cells is not None:
             statistics = SharedCells(self.belief.inner, natural.cells).gathered(statistics)
+        if "mean" in natural.events:
+            statistics = replace(statistics, mean=statistics.mean - self.centre)
         # no matrix here has the length of the rows
         return without_products([self.constant + natural.log_normalizer(self.coefficients, statistics).sum()])[0]
 
@@ -96,7 +109,7 @@ class Collapsed:
         """
         graphs = [self.coefficients, *self.known.values()]
         return [
-            replace(self.proposal.natural, **dict(zip(self.known, known, strict=True))).prior(values)
+            replace(self.proposal.natural, **dict(zip(self.known, known, strict=True))).prior(values, self.centre)
             for values, *known in zip(*self.coordinates.evaluate(graphs, points), strict=True)
         ]
 
@@ -176,7 +189,7 @@ def _solved(
     for place in places:
         points[place] = np.broadcast_to(coordinates.start[place], points[place].shape)
     theta = density.parameters(points)
-    fixed = _held(density, theta, points, places)
+    fixed = _held(density, theta, places, points)
     if fixed is None:
         return None
     over = [
@@ -187,21 +200,32 @@ def _solved(
     if total is None:
         return None
     rest = pt.add(*(coordinates.log_prior(jacobian=True)[place].sum() for place in places), pt.zeros(()))
-    _, orthogonal, triangle = orthogonalised(natural.statistics(theta))
+    centre = centre_of_means(theta)
+    _, orthogonal, triangle = orthogonalised(natural.statistics(about(theta, centre)))
     solver = pt.constant(np.linalg.solve(triangle, orthogonal.mT))
     solution = (solver * total.transpose(*range(1, total.ndim), 0)[..., None, :]).sum(-1)
     coefficients, constant = solution[..., :-1], rest + solution[..., -1].sum()
-    found = Collapsed(proposal, density, places, coefficients, constant, belief, known)
+    mode = natural.mode(coefficients)
+    if mode is not None:
+        at_mode = _held(density, {"mean": pt.specify_shape(mode + centre, centre.shape)[None]}, places)
+        if at_mode is None:
+            return None
+        constant = pt.add(rest, *(term.sum() for term in _at_points(density.terms, at_mode)))
+    found = Collapsed(proposal, density, places, coefficients, mode, constant, centre, belief, known)
     unknown = set(ancestors([coefficients, constant])) & set(fixed)
     return None if unknown or not _is_proved(found, [*density.terms, rest], rng) else found
 
 
 def _held(
-    density: PriorDensity, theta: Theta, points: Sequence[Array], places: Sequence[int]
+    density: PriorDensity,
+    theta: Mapping[str, Any],
+    places: Sequence[int],
+    points: Sequence[Array] | None = None,
 ) -> dict[Any, Any] | None:
     """Find what the variables must be for the parameters to stay at ``theta`` while those at ``places`` move.
 
-    None if that is not seen. Where a parameter is computed from both, as in ``centre + spread * z``, it is affine
+    They are taken from ``points``, if given, where they depend on no variable that moves. None if that is not
+    seen. Where a parameter is computed from both, as in ``centre + spread * z``, it is affine
     in the unconstrained variable, or its logarithm is, or its log odds; whether it is so is not checked here, but
     with the density.
     """
@@ -215,10 +239,10 @@ def _held(
     held: dict[Any, Any] = {}
     for found in matches:
         values, graph = [coordinates.values[place] for place in found.places], density.theta[found.parameter]
-        if not moving & set(ancestors([graph])):
+        if points is not None and not moving & set(ancestors([graph])):
             held |= {v: pt.constant(points[place]) for v, place in zip(values, found.places, strict=True)}
             continue
-        if found.relation != "entrywise":
+        if found.relation == "inverse":
             return None
         entries = link(found.parameter, found.of(graph))
         after = {other: own for other, own in start.items() if other not in held}
@@ -227,11 +251,11 @@ def _held(
             for x in (0.0, 1.0)
         ]
         at_zero, at_one = _at_points(ends, held) if held else ends
-        steps = (link(found.parameter, pt.constant(found.of(theta[found.parameter], 1))) - at_zero) / (
-            at_one - at_zero
-        )
+        wanted = pt.as_tensor(found.of(theta[found.parameter], 1))
+        steps = (link(found.parameter, wanted) - at_zero) / (at_one - at_zero)
         for value, place, own in zip(values, found.places, found.split(steps), strict=True):
-            held[value] = pt.specify_shape(own.reshape(points[place].shape), points[place].shape)
+            shape = (wanted.type.shape[0], *coordinates.start[place].shape)
+            held[value] = pt.specify_shape(own.reshape(shape), shape)
     return held
 
 
@@ -250,12 +274,16 @@ def _is_proved(found: Collapsed, terms: Sequence[Any], rng: np.random.Generator)
     coordinates, natural = found.coordinates, found.proposal.natural
     for spread, tolerance in proof.SPREADS.items():
         points = coordinates.draw(POINTS, rng, spread)
+        mode = [] if found.mode is None else [found.mode]
         *values, coefficients, constant = coordinates.evaluate(
-            [*terms, found.coefficients, found.constant], points
+            [*mode, *terms, found.coefficients, found.constant], points
         )
         theta = found.density.parameters(points)
+        statistics = natural.statistics(about(theta, found.centre))
+        if mode:
+            statistics = statistics - natural.statistics({"mean": values.pop(0)})
         theirs = np.sum([term.reshape(POINTS, -1).sum(1) for term in values], axis=0)
-        parts = (coefficients * natural.statistics(theta)).reshape(POINTS, -1)
+        parts = (coefficients * statistics).reshape(POINTS, -1)
         scale = np.maximum(1.0, np.abs(parts).sum(1) + np.abs(constant))
         if not (np.abs(theirs - constant - parts.sum(1)) <= tolerance * scale).all():
             return False

@@ -84,12 +84,14 @@ class Means(Natural):
 
     def log_normalizer(self, h: Any, rows: Moments) -> Any:
         variance, n = self.variance, rows.count
-        precision = -2 * h[..., 1]
-        location = h[..., 0] / precision
+        precision, location = -2 * h[..., 1], self.mode(h)
         own = precision * variance
         squares = rows.scatter + own * n / (own + n) * (rows.mean - location) ** 2
         of_rows = n * pt.log(variance) + squares / variance
-        return 0.5 * (precision * location**2 - pt.log(precision + n / variance) - of_rows)
+        return -0.5 * (pt.log(precision + n / variance) + of_rows)
+
+    def mode(self, h: Any) -> Any:
+        return -h[..., 0] / (2 * h[..., 1])
 
 
 @final
@@ -116,19 +118,25 @@ class MeansOfVectors(Natural):
         return NormalMeanVectors(location, precision, self.covariance).sized(self.entries)
 
     def log_normalizer(self, h: Any, rows: Moments) -> Any:
-        linear, precision = self._unpacked(h)
-        n, (n_classes, d) = rows.count[:, None, None], self.entries
-        covariance = pt.as_tensor(self.covariance)
-        log_det_of_prior, root = whitened(precision, np.broadcast_to(np.eye(d), (n_classes, d, d)))
-        spread = (root[:, :, :, None] * root[:, :, None, :]).sum(1)
-        location = (spread * linear[:, None, :]).sum(-1)
+        n, covariance = rows.count[:, None, None], pt.as_tensor(self.covariance)
+        log_det_of_prior, spread, location = self._spread(h)
         log_det, within = whitened(covariance, scatter_root(rows.scatter))
         gap = np.sqrt(n) * (rows.mean - location)[:, :, None]
         log_det_of_means, between = whitened(covariance + n * spread, gap)
         # |Λ + nΣ⁻¹| = |Λ| |Σ + nΛ⁻¹| / |Σ|
         log_dets = (rows.count - 1) * log_det + log_det_of_means + log_det_of_prior
-        squares = (within**2).sum((1, 2)) + (between**2).sum((1, 2)) - (linear * location).sum(1)
-        return -0.5 * (log_dets + squares)
+        return -0.5 * (log_dets + (within**2).sum((1, 2)) + (between**2).sum((1, 2)))
+
+    def mode(self, h: Any) -> Any:
+        return self._spread(h)[2]
+
+    def _spread(self, h: Any) -> tuple[Any, Any, Any]:
+        """Return log determinants of the precisions of the means, their covariances, and their locations."""
+        linear, precision = self._unpacked(h)
+        n_classes, d = self.entries
+        log_det, root = whitened(precision, np.broadcast_to(np.eye(d), (n_classes, d, d)))
+        spread = (root[:, :, :, None] * root[:, :, None, :]).sum(1)
+        return log_det, spread, (spread * linear[:, None, :]).sum(-1)
 
     def _unpacked(self, coefficients: Any) -> tuple[Any, Any]:
         """Return the coefficients of the means, and of their products as a matrix; of an array or of a graph."""

@@ -77,6 +77,8 @@ class Natural(ABC):
     def log_normalizer(self, h: Any, rows: Any) -> Any:
         """Compute the log integral of the posterior density over the parameters, by factor, up to a constant.
 
+        Relative to the prior density at its mode, where :meth:`mode` returns one.
+
         Parameters
         ----------
         h : graph
@@ -84,6 +86,14 @@ class Natural(ABC):
         rows : statistics
             Sums of rows.
         """
+
+    def mode(self, h: Any) -> Any | None:
+        """Compute the means at which a prior of means alone is highest; None of other parameters.
+
+        As the spread of means goes to zero, their prior density at any other point, and its coefficients, go to
+        infinity, and leave no digits of their differences.
+        """
+        return None
 
     @final
     def prior(self, coefficients: Array, centre: Array | float = 0.0) -> Conjugate:

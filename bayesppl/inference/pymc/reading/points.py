@@ -27,7 +27,7 @@ from bayesppl.inference.pymc.graphs import (
 from bayesppl.kernels.arrays import Array, Theta
 
 #: Steps by which it is seen how wide a prior is.
-STEPS = 10.0 ** np.arange(-15, 16)
+STEPS = 10.0 ** np.arange(-15, 21)
 
 #: Largest number of pairs of entries up to which each entry is stepped by itself.
 MOST_PAIRS = 10_000

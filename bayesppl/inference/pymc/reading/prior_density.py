@@ -238,10 +238,8 @@ def propose(density: PriorDensity, rng: np.random.Generator) -> Conjugate | str:
 def _solve(density: PriorDensity, n_points: int, rng: np.random.Generator, *, together: bool) -> Conjugate | str:
     """Find the belief by least squares, all its factors together or each by itself."""
     theta, terms = density.evaluate(density.coordinates.draw(n_points, rng))
-    natural, means = density.natural, theta.get("mean", np.zeros(1))
-    # of means far from zero, squares would leave few digits of the rest
-    centre = np.where(np.abs(means.mean(0)) > FAR * means.std(0), means.mean(0), 0.0)
-    statistics = natural.statistics({**theta, "mean": theta["mean"] - centre} if "mean" in theta else theta)
+    natural, centre = density.natural, centre_of_means(theta)
+    statistics = natural.statistics(about(theta, centre))
     if together:
         target = np.sum([term.reshape(n_points, -1).sum(1) for term in terms], axis=0)[:, None]
     else:
@@ -266,6 +264,17 @@ def _solve(density: PriorDensity, n_points: int, rng: np.random.Generator, *, to
             return natural.prior(coefficients[:, :-1].reshape(statistics.shape[1:]), centre)
     except ValueError as error:
         return f"the prior is not a proper {natural.words}: {error}"
+
+
+def centre_of_means(theta: Theta) -> Array:
+    """Average means that are far from zero, whose squares would leave few digits of the rest; zeros elsewhere."""
+    means = theta.get("mean", np.zeros(1))
+    return np.where(np.abs(means.mean(0)) > FAR * means.std(0), means.mean(0), 0.0)
+
+
+def about(theta: Theta, centre: Array) -> Theta:
+    """Take means, where there are any, about a centre."""
+    return {**theta, "mean": theta["mean"] - centre} if "mean" in theta else theta
 
 
 def orthogonalised(statistics: Array) -> tuple[Array, Array, Array]:
