@@ -225,9 +225,8 @@ def _held(
     """Find what the variables must be for the parameters to stay at ``theta`` while those at ``places`` move.
 
     They are taken from ``points``, if given, where they depend on no variable that moves. None if that is not
-    seen. Where a parameter is computed from both, as in ``centre + spread * z``, it is affine
-    in the unconstrained variable, or its logarithm is, or its log odds; whether it is so is not checked here, but
-    with the density.
+    seen. Where a parameter is computed from both, as in ``centre + spread * z``, it is affine in the unconstrained
+    variable, or its logarithm is, or its log odds; whether it is so is not checked here, but with the density.
     """
     coordinates = density.coordinates
     moving = {coordinates.values[place] for place in places}
