@@ -4,6 +4,7 @@ import arviz as az
 import counts
 import gaussians
 import hierarchical
+import mpmath
 import numpy as np
 import pymc as pm
 import pytensor
@@ -62,6 +63,27 @@ def test_the_marginal_density_of_a_learned_concentration_is_that_of_beta_binomia
         for c in theta["c"]
     ]
     _agree(found, np.asarray(expected))
+
+
+def test_the_marginal_density_of_a_learned_concentration_keeps_its_digits_where_it_is_large():
+    """Against beta functions in 60 digits; rounding errors of large log gammas would make peaks."""
+    with pm.Model() as model:
+        label = pm.Categorical("y", pm.Dirichlet("w", np.ones(K)), observed=CODES)
+        c = pm.HalfCauchy("c", 5.0)
+        p = pm.Beta("p", 0.5 * c, 0.5 * c, shape=(K, BITS.shape[1]))
+        pm.Bernoulli("x", p[label], observed=BITS)
+    found, theta = _log_marginal(model, BITS, np.log(10.0) * np.arange(0, 21, 4)[:, None])
+    n = np.bincount(CODES)
+    yes = np.array([BITS[k == CODES].sum(0) for k in range(K)])
+    with mpmath.workdps(60):
+        gaps = []
+        for c, value in zip(map(mpmath.mpf, theta["c"]), found, strict=True):
+            expected = mpmath.log(c) - mpmath.log(1 + (c / 5) ** 2)
+            for k, j in np.ndindex(yes.shape):
+                s, f = int(yes[k, j]), int(n[k] - yes[k, j])
+                expected += mpmath.log(mpmath.beta(c / 2 + s, c / 2 + f) / mpmath.beta(c / 2, c / 2))
+            gaps.append(float(value - expected))
+    np.testing.assert_allclose(gaps, gaps[0], rtol=0, atol=1e-10)
 
 
 def test_the_marginal_density_of_the_prior_of_rates_is_that_of_negative_binomials():

@@ -6,8 +6,9 @@ as a concentration that is learned,
 .. math:: \log p(\eta, \theta) = r(\eta) + c(\eta) + \sum_j h_j(\eta)\, t_j(\theta),
 
 linear in the statistics of :mod:`.naturals` at every :math:`\eta`. The user's own density at a few fixed
-:math:`\theta` is then a linear system for :math:`c` and :math:`h`, which is solved once; so both are graphs of
-:math:`\eta`, made of the user's. Of means alone, the user's density at their mode stands for :math:`c`.
+:math:`\theta` is then a linear system for :math:`c` and :math:`h`, which is solved once; so :math:`h` is a graph
+of :math:`\eta`, made of the user's. Given :math:`\eta`, that is the density of a conjugate prior, which
+integrates to one: :math:`c` follows from :math:`h`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from bayesppl.conjugate import Conjugate
 from bayesppl.conjugate.shared_cells import SharedCells
 from bayesppl.inference.pymc.graphs import substitute, without_products
 from bayesppl.inference.pymc.reading import proof
+from bayesppl.inference.pymc.reading.coverage import at, log_prob
 from bayesppl.inference.pymc.reading.matches import independent
 from bayesppl.inference.pymc.reading.naturals import Event, Natural
 from bayesppl.inference.pymc.reading.points import Coordinates
@@ -37,7 +39,7 @@ from bayesppl.inference.pymc.reading.prior_density import (
     orthogonalised,
 )
 from bayesppl.inference.pymc.reading.proposal import Proposal
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import Array, Theta
 
 #: Values of the other variables at which the prior of the parameters is proved conjugate.
 GIVEN = 3
@@ -59,10 +61,8 @@ class Collapsed:
         Of the variables that are sampled.
     coefficients : graph
         Of these variables: h, (*factors, n_statistics), of means about ``centre``.
-    mode : graph, optional
-        Of these variables: means at which their prior is highest, about ``centre``.
-    constant : graph
-        r + c, or the log density at the mode.
+    rest : graph
+        r.
     centre : array
     belief : Conjugate
         The prior of the parameters at one point of the others.
@@ -74,8 +74,7 @@ class Collapsed:
     density: PriorDensity
     places: tuple[int, ...]
     coefficients: Any
-    mode: Any | None
-    constant: Any
+    rest: Any
     centre: Array
     belief: Conjugate
     known: Mapping[str, Any]
@@ -97,7 +96,7 @@ class Collapsed:
         if "mean" in natural.events:
             statistics = replace(statistics, mean=statistics.mean - self.centre)
         # no matrix here has the length of the rows
-        return without_products([self.constant + natural.log_normalizer(self.coefficients, statistics).sum()])[0]
+        return without_products([self.rest + natural.log_increment(self.coefficients, statistics).sum()])[0]
 
     def beliefs(self, points: Sequence[Array]) -> list[Conjugate]:
         """Return the priors of the parameters at draws of the other variables.
@@ -189,7 +188,7 @@ def _solved(
     for place in places:
         points[place] = np.broadcast_to(coordinates.start[place], points[place].shape)
     theta = density.parameters(points)
-    fixed = _held(density, theta, places, points)
+    fixed = _held(density, theta, points, places)
     if fixed is None:
         return None
     over = [
@@ -202,31 +201,21 @@ def _solved(
     rest = pt.add(*(coordinates.log_prior(jacobian=True)[place].sum() for place in places), pt.zeros(()))
     centre = centre_of_means(theta)
     _, orthogonal, triangle = orthogonalised(natural.statistics(about(theta, centre)))
-    solver = pt.constant(np.linalg.solve(triangle, orthogonal.mT))
-    solution = (solver * total.transpose(*range(1, total.ndim), 0)[..., None, :]).sum(-1)
-    coefficients, constant = solution[..., :-1], rest + solution[..., -1].sum()
-    mode = natural.mode(coefficients)
-    if mode is not None:
-        at_mode = _held(density, {"mean": pt.specify_shape(mode + centre, centre.shape)[None]}, places)
-        if at_mode is None:
-            return None
-        constant = pt.add(rest, *(term.sum() for term in _at_points(density.terms, at_mode)))
-    found = Collapsed(proposal, density, places, coefficients, mode, constant, centre, belief, known)
-    unknown = set(ancestors([coefficients, constant])) & set(fixed)
-    return None if unknown or not _is_proved(found, [*density.terms, rest], rng) else found
+    solver = pt.constant(np.linalg.solve(triangle, orthogonal.mT)[..., :-1, :])
+    coefficients = (solver * total.transpose(*range(1, total.ndim), 0)[..., None, :]).sum(-1)
+    found = Collapsed(proposal, density, places, coefficients, rest, centre, belief, known)
+    unknown = set(ancestors([coefficients])) & set(fixed)
+    return None if unknown or not _is_proved(found, rng) else found
 
 
 def _held(
-    density: PriorDensity,
-    theta: Mapping[str, Any],
-    places: Sequence[int],
-    points: Sequence[Array] | None = None,
+    density: PriorDensity, theta: Theta, points: Sequence[Array], places: Sequence[int]
 ) -> dict[Any, Any] | None:
     """Find what the variables must be for the parameters to stay at ``theta`` while those at ``places`` move.
 
-    They are taken from ``points``, if given, where they depend on no variable that moves. None if that is not
-    seen. Where a parameter is computed from both, as in ``centre + spread * z``, it is affine in the unconstrained
-    variable, or its logarithm is, or its log odds; whether it is so is not checked here, but with the density.
+    None if that is not seen. Where a parameter is computed from both, as in ``centre + spread * z``, it is affine
+    in the unconstrained variable, or its logarithm is, or its log odds; whether it is so is not checked here, but
+    with the density.
     """
     coordinates = density.coordinates
     moving = {coordinates.values[place] for place in places}
@@ -238,10 +227,10 @@ def _held(
     held: dict[Any, Any] = {}
     for found in matches:
         values, graph = [coordinates.values[place] for place in found.places], density.theta[found.parameter]
-        if points is not None and not moving & set(ancestors([graph])):
+        if not moving & set(ancestors([graph])):
             held |= {v: pt.constant(points[place]) for v, place in zip(values, found.places, strict=True)}
             continue
-        if found.relation == "inverse":
+        if found.relation != "entrywise":
             return None
         entries = link(found.parameter, found.of(graph))
         after = {other: own for other, own in start.items() if other not in held}
@@ -250,11 +239,11 @@ def _held(
             for x in (0.0, 1.0)
         ]
         at_zero, at_one = _at_points(ends, held) if held else ends
-        wanted = pt.as_tensor(found.of(theta[found.parameter], 1))
-        steps = (link(found.parameter, wanted) - at_zero) / (at_one - at_zero)
+        steps = (link(found.parameter, pt.constant(found.of(theta[found.parameter], 1))) - at_zero) / (
+            at_one - at_zero
+        )
         for value, place, own in zip(values, found.places, found.split(steps), strict=True):
-            shape = (wanted.type.shape[0], *coordinates.start[place].shape)
-            held[value] = pt.specify_shape(own.reshape(shape), shape)
+            held[value] = pt.specify_shape(own.reshape(points[place].shape), points[place].shape)
     return held
 
 
@@ -268,27 +257,23 @@ def _at_points(graphs: Sequence[Any], fixed: dict[Any, Any]) -> Any:
     return vectorize_graph(rewrite_graph(clone_replace(list(graphs)), include=_REWRITES), fixed)
 
 
-def _is_proved(found: Collapsed, terms: Sequence[Any], rng: np.random.Generator) -> bool:
-    """Whether the whole density is what the coefficients say, at points not used before."""
-    coordinates, natural = found.coordinates, found.proposal.natural
+def _is_proved(found: Collapsed, rng: np.random.Generator) -> bool:
+    """Whether the whole density is that of the priors with these coefficients, at points not used before."""
+    coordinates, natural, constant = found.coordinates, found.proposal.natural, None
     for spread, tolerance in proof.SPREADS.items():
         points = coordinates.draw(POINTS, rng, spread)
-        mode = [] if found.mode is None else [found.mode]
-        *values, coefficients, constant = coordinates.evaluate(
-            [*mode, *terms, found.coefficients, found.constant], points
-        )
+        *values, coefficients = coordinates.evaluate([*found.density.terms, found.coefficients], points)
         theta = found.density.parameters(points)
-        statistics = natural.statistics(about(theta, found.centre))
-        if mode:
-            statistics = statistics - natural.statistics({"mean": values.pop(0)})
-        theirs = np.sum([term.reshape(POINTS, -1).sum(1) for term in values], axis=0)
-        parts = (coefficients * statistics).reshape(POINTS, -1)
-        scale = np.maximum(1.0, np.abs(parts).sum(1) + np.abs(constant))
-        if not (np.abs(theirs - constant - parts.sum(1)) <= tolerance * scale).all():
-            return False
         try:
             beliefs = found.beliefs(points)
         except ValueError:
+            return False
+        theirs = np.sum([term.reshape(POINTS, -1).sum(1) for term in values], axis=0)
+        ours = np.concatenate([log_prob(b, natural, at(theta, [i])) for i, b in enumerate(beliefs)])
+        parts = (coefficients * natural.statistics(about(theta, found.centre))).reshape(POINTS, -1)
+        constant = (theirs - ours)[0] if constant is None else constant
+        scale = np.maximum(1.0, np.abs(parts).sum(1) + np.abs(theirs))
+        if not (np.abs(theirs - ours - constant) <= tolerance * scale).all():
             return False
         drawn = {name: np.concatenate([b.draw(1, rng)[name] for b in beliefs]) for name in beliefs[0].parameters}
         if spread <= 1 and found.density.variables_at(drawn, points) is None:

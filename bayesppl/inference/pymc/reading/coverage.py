@@ -73,7 +73,7 @@ def falls_short(density: PriorDensity, belief: Conjugate, rng: np.random.Generat
     for points in (on_the_way, *_ends(coordinates, rng)):
         for theta, theirs in evaluated(density, points):
             zero = np.isneginf(theirs) & _is_inside(natural, theta)
-            if zero.any() and np.isfinite(log_prob(belief, natural, _at(theta, zero))).any():
+            if zero.any() and np.isfinite(log_prob(belief, natural, at(theta, zero))).any():
                 return "its prior is zero where that of the family is not"
             ends.append(theta)
     together: dict[str, Event] = {}
@@ -153,11 +153,11 @@ def log_prob(belief: Conjugate, natural: Natural, theta: Theta) -> Array:
         with np.errstate(all="ignore"):
             return belief.log_prob(natural.for_family(theta))
     except np.linalg.LinAlgError:
-        each = [log_prob(belief, natural, _at(theta, [i])) for i in range(n_points)] if n_points > 1 else []
+        each = [log_prob(belief, natural, at(theta, [i])) for i in range(n_points)] if n_points > 1 else []
         return np.concatenate(each) if each else np.full(1, np.nan)
 
 
-def _at(theta: Theta, points: Any) -> Theta:
+def at(theta: Theta, points: Any) -> Theta:
     """Select some of the points of parameters."""
     return {name: values[points] for name, values in theta.items()}
 

@@ -13,7 +13,7 @@ from bayesppl.conjugate import NormalInverseGamma, NormalInverseWishart
 from bayesppl.conjugate.covariance_graphs import scatter_root, whitened
 from bayesppl.conjugate.moments import Moments
 from bayesppl.conjugate.normal_means import NormalMeans, NormalMeanVectors
-from bayesppl.inference.pymc.reading.naturals import Event, Natural, tidy
+from bayesppl.inference.pymc.reading.naturals import Event, Natural, log_rising, tidy
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.kernels.definite import is_positive_definite
 
@@ -44,7 +44,7 @@ class MeansAndVariances(Natural):
         location, kappa = (np.moveaxis(values, -1, self.shared[0]) for values in (location, kappa))
         return NormalInverseGamma(location, kappa, a, b).sized(self.entries, self.shared)
 
-    def log_normalizer(self, h: Any, rows: Moments) -> Any:
+    def log_increment(self, h: Any, rows: Moments) -> Any:
         count, mean, scatter = (
             self._means_last(np.broadcast_to(values, self.entries))
             for values in (rows.count, rows.mean, rows.scatter)
@@ -53,9 +53,10 @@ class MeansAndVariances(Natural):
         kappa = -2 * h[..., 2 + n :]
         location = h[..., 2 : 2 + n] / kappa
         b = -h[..., 1] - (kappa * location**2).sum(-1) / 2
-        squares = scatter + kappa * count / (kappa + count) * (mean - location) ** 2
-        shape = -h[..., 0] - 1 - n / 2 + count.sum(-1) / 2
-        return pt.gammaln(shape) - shape * pt.log(b + squares.sum(-1) / 2) - 0.5 * pt.log(kappa + count).sum(-1)
+        squares = (scatter + kappa * count / (kappa + count) * (mean - location) ** 2).sum(-1) / 2
+        shape, half = -h[..., 0] - 1 - n / 2, count.sum(-1) / 2
+        of_variance = log_rising(shape, half) - shape * pt.log1p(squares / b) - half * pt.log(b + squares)
+        return of_variance - 0.5 * pt.log1p(count / kappa).sum(-1)
 
     def _means_last(self, mean: Array) -> Array:
         """Move means that share a variance to the last axis."""
@@ -82,16 +83,12 @@ class Means(Natural):
         location = _location(coefficients[..., 0], precision)
         return NormalMeans(location, precision, self.variance).sized(self.factors)
 
-    def log_normalizer(self, h: Any, rows: Moments) -> Any:
+    def log_increment(self, h: Any, rows: Moments) -> Any:
         variance, n = self.variance, rows.count
-        precision, location = -2 * h[..., 1], self.mode(h)
+        precision = -2 * h[..., 1]
         own = precision * variance
-        squares = rows.scatter + own * n / (own + n) * (rows.mean - location) ** 2
-        of_rows = n * pt.log(variance) + squares / variance
-        return -0.5 * (pt.log(precision + n / variance) + of_rows)
-
-    def mode(self, h: Any) -> Any:
-        return -h[..., 0] / (2 * h[..., 1])
+        squares = rows.scatter + own * n / (own + n) * (rows.mean - h[..., 0] / precision) ** 2
+        return -0.5 * (n * pt.log(variance) + pt.log1p(n / own) + squares / variance)
 
 
 @final
@@ -117,26 +114,19 @@ class MeansOfVectors(Natural):
         location = tidy(np.linalg.solve(precision, linear[..., None])[..., 0])
         return NormalMeanVectors(location, precision, self.covariance).sized(self.entries)
 
-    def log_normalizer(self, h: Any, rows: Moments) -> Any:
-        n, covariance = rows.count[:, None, None], pt.as_tensor(self.covariance)
-        log_det_of_prior, spread, location = self._spread(h)
+    def log_increment(self, h: Any, rows: Moments) -> Any:
+        linear, precision = self._unpacked(h)
+        n, (n_classes, d) = rows.count[:, None, None], self.entries
+        covariance = pt.as_tensor(self.covariance)
+        _, root = whitened(precision, np.broadcast_to(np.eye(d), (n_classes, d, d)))
+        spread = (root[:, :, :, None] * root[:, :, None, :]).sum(1)
+        location = (spread * linear[:, None, :]).sum(-1)
         log_det, within = whitened(covariance, scatter_root(rows.scatter))
         gap = np.sqrt(n) * (rows.mean - location)[:, :, None]
         log_det_of_means, between = whitened(covariance + n * spread, gap)
-        # |Λ + nΣ⁻¹| = |Λ| |Σ + nΛ⁻¹| / |Σ|
-        log_dets = (rows.count - 1) * log_det + log_det_of_means + log_det_of_prior
+        # |Λ + nΣ⁻¹| / |Λ| = |Σ + nΛ⁻¹| / |Σ|
+        log_dets = (rows.count - 1) * log_det + log_det_of_means
         return -0.5 * (log_dets + (within**2).sum((1, 2)) + (between**2).sum((1, 2)))
-
-    def mode(self, h: Any) -> Any:
-        return self._spread(h)[2]
-
-    def _spread(self, h: Any) -> tuple[Any, Any, Any]:
-        """Return log determinants of the precisions of the means, their covariances, and their locations."""
-        linear, precision = self._unpacked(h)
-        n_classes, d = self.entries
-        log_det, root = whitened(precision, np.broadcast_to(np.eye(d), (n_classes, d, d)))
-        spread = (root[:, :, :, None] * root[:, :, None, :]).sum(1)
-        return log_det, spread, (spread * linear[:, None, :]).sum(-1)
 
     def _unpacked(self, coefficients: Any) -> tuple[Any, Any]:
         """Return the coefficients of the means, and of their products as a matrix; of an array or of a graph."""
@@ -177,15 +167,16 @@ class MeansAndCovariances(Natural):
         psi = np.where(np.abs(psi) < 1e-10 * scale[..., :, None] * scale[..., None, :], 0.0, tidy(psi))
         return NormalInverseWishart(location, kappa, tidy(nu, 1.0), psi).sized(self.entries, self._tied)
 
-    def log_normalizer(self, h: Any, rows: Moments) -> Any:
+    def log_increment(self, h: Any, rows: Moments) -> Any:
         kappa, location, nu, whole = self._unpacked(h)
         n, d = rows.count, self.entries[1]
-        psi = whole - self._between(kappa, location) + rows.scatter
-        psi = psi + self._between(kappa * n / (kappa + n), rows.mean - location)
-        nu = nu + (n.sum() if self._tied else n)
-        of_degrees = 0.5 * d * np.log(2) * nu + sum(pt.gammaln((nu - j) / 2) for j in range(d))
-        of_means = 0.5 * d * pt.log(kappa + n)
-        return of_degrees - 0.5 * nu * pt.linalg.slogdet(psi)[1] - (of_means.sum() if self._tied else of_means)
+        psi = whole - self._between(kappa, location)
+        gained = rows.scatter + self._between(kappa * n / (kappa + n), rows.mean - location)
+        before, after = (pt.linalg.slogdet(matrix)[1] for matrix in (psi, psi + gained))
+        of_means = 0.5 * d * pt.log1p(n / kappa)
+        n, of_means = (n.sum(), of_means.sum()) if self._tied else (n, of_means)
+        of_degrees = sum(log_rising((nu - j) / 2, n / 2) for j in range(d))
+        return of_degrees + 0.5 * nu * (before - after) - 0.5 * n * after - of_means
 
     def _unpacked(self, coefficients: Any) -> tuple[Any, Any, Any, Any]:
         """Return κ, the locations, ν, and Ψ plus their scatter about zero; of an array or of a graph."""

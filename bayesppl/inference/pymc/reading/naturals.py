@@ -5,9 +5,8 @@ Every conjugate prior is, in the coordinates of its family,
 .. math:: \log p(\theta) = \text{constant} + \sum_j h_j\, t_j(\theta),
 
 linear in statistics :math:`t_j` of the parameters (Bernardo & Smith 1994, section 5.2). Here stand the statistics
-of each prior, and the prior of given coefficients :math:`h`. The rows add their sums to :math:`h`, and
-:math:`\int \exp(\sum_j h_j t_j) d\theta` of the sum is the likelihood of :math:`h`, up to a factor that the
-user's density determines, and a constant.
+of each prior, the prior of given coefficients :math:`h`, and the likelihood of these, to whose prior the rows add
+their sums: the ratio of :math:`\int \exp(\sum_j h_j t_j) d\theta` with them and without.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
@@ -24,7 +24,7 @@ from bayesppl.conjugate import Beta, Conjugate, Dirichlet, Gamma
 from bayesppl.conjugate.conjugate import replace_unchecked
 from bayesppl.conjugate.shared_cells import SharedCells
 from bayesppl.conjugate.statistics import Counts, Events, Successes
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Array, Theta, stirling_remainder
 
 #: Numbers, simplices on the last axis, symmetric matrices, or places on the last axis from which the others
 #: follow.
@@ -74,10 +74,11 @@ class Natural(ABC):
         """
 
     @abstractmethod
-    def log_normalizer(self, h: Any, rows: Any) -> Any:
-        """Compute the log integral of the posterior density over the parameters, by factor, up to a constant.
+    def log_increment(self, h: Any, rows: Any) -> Any:
+        """Compute the log expectation of the likelihood of rows under the prior, by factor, up to a constant.
 
-        Relative to the prior density at its mode, where :meth:`mode` returns one.
+        No term grows with the concentration or the precision of the prior: of their differences no digit would be
+        left where there is hardly any spread.
 
         Parameters
         ----------
@@ -86,14 +87,6 @@ class Natural(ABC):
         rows : statistics
             Sums of rows.
         """
-
-    def mode(self, h: Any) -> Any | None:
-        """Compute the means at which a prior of means alone is highest; None of other parameters.
-
-        As the spread of means goes to zero, their prior density at any other point, and its coefficients, go to
-        infinity, and leave no digits of their differences.
-        """
-        return None
 
     @final
     def prior(self, coefficients: Array, centre: Array | float = 0.0) -> Conjugate:
@@ -170,12 +163,11 @@ class ProbabilitiesOrRates(Natural):
         second = tidy(second, 0.0 if self.pair is Gamma else 1.0)
         return self.pair(tidy(first, 1.0), second).sized(self.entries)
 
-    def log_normalizer(self, h: Any, rows: Successes | Events) -> Any:
-        counted = zip(self._hyperparameters(h), rows.values(), strict=False)
-        first, second = (prior + values for prior, values in counted)
+    def log_increment(self, h: Any, rows: Successes | Events) -> Any:
+        (one, other), (n, others, *_) = self._hyperparameters(h), rows.values()
         if self.pair is Gamma:
-            return pt.gammaln(first) - first * pt.log(second)
-        return pt.gammaln(first) + pt.gammaln(second) - pt.gammaln(first + second)
+            return log_rising(one, n) - one * pt.log1p(others / other) - n * pt.log(other + others)
+        return log_rising(one, n) + log_rising(other, others) - log_rising(one + other, n + others)
 
     def _hyperparameters(self, h: Any) -> tuple[Any, Any]:
         """Return alpha and beta, or shape and rate, of an array or of a graph."""
@@ -215,10 +207,22 @@ class Simplices(Natural):
         concentration = tidy(coefficients + 1, 1.0).reshape((*self.entries[:1], -1))
         return Dirichlet(concentration).sized(concentration.shape, self.sizes, self.parameter)
 
-    def log_normalizer(self, h: Any, rows: Counts) -> Any:
-        alpha = h + 1 + rows.counts.reshape((*self.entries, -1))
-        each = pt.split(alpha, self.sizes, axis=-1) if len(set(self.sizes)) > 1 else [alpha]
-        return pt.gammaln(alpha).sum(-1) - sum(pt.gammaln(own.sum(-1)) for own in each)
+    def log_increment(self, h: Any, rows: Counts) -> Any:
+        alpha, counts = h + 1, rows.counts.reshape((*self.entries, -1))
+        ends = [int(end) for end in np.cumsum(self.sizes)] if len(set(self.sizes)) > 1 else [alpha.type.shape[-1]]
+        of_sums = [
+            log_rising(alpha[..., first:last].sum(-1), counts[..., first:last].sum(-1))
+            for first, last in pairwise([0, *ends])
+        ]
+        return log_rising(alpha, counts).sum(-1) - sum(of_sums)
+
+
+def log_rising(a: Any, n: Any) -> Any:
+    """Compute :func:`bayesppl.kernels.arrays.log_rising` of a graph ``a``."""
+    small, large = pt.minimum(a, 16.0), pt.maximum(a, 16.0)
+    series = n * pt.log(large + n) + ((large - 0.5) * pt.log1p(n / large) - n)
+    series += stirling_remainder(large + n) - stirling_remainder(large)
+    return pt.where(a < 16.0, pt.gammaln(small + n) - pt.gammaln(small), series)
 
 
 def tidy(values: Array, terms: Array | float = 0.0) -> Array:
