@@ -182,6 +182,31 @@ def test_the_marginal_density_of_a_learned_spread_has_no_peak_at_zero(spelling, 
     np.testing.assert_allclose(found - found[0], expected - expected[0], rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize(("centre", "sd"), [(0.0, 1.0), (52.52, 0.02), (-4e5, 2.0)])
+def test_the_marginal_density_of_a_spread_in_units_of_another_has_no_peak_at_zero(shared, centre, sd):
+    noise = np.random.default_rng(9).normal(size=(len(CODES), 2))
+    with pm.Model() as model:
+        label = pm.Categorical("y", pm.Dirichlet("w", np.ones(K)), observed=CODES)
+        spread = pm.HalfNormal("spread", 1.0)
+        variance = pm.InverseGamma("variance", 2.0, sd**2, shape=2 if shared else (K, 2))
+        own = pm.math.sqrt(variance)
+        mean = pm.Normal("mean", centre, spread * own, shape=(K, 2))
+        pm.Normal("x", mean[label], own if shared else own[label], observed=centre + sd * noise)
+    found, theta = _log_marginal(model, centre + sd * noise, np.log(10.0 ** -np.arange(0, 11, 2))[:, None])
+    averages = np.array([noise[k == CODES].mean(0) for k in range(K)])
+    scatters = np.array([((noise[k == CODES] - averages[k]) ** 2).sum(0) for k in range(K)])
+    n = np.bincount(CODES)[:, None]
+    expected = stats.halfnorm.logpdf(theta["spread"]) + np.log(theta["spread"])
+    for i, t in enumerate(theta["spread"]):
+        squares = scatters + n / (1 + n * t**2) * averages**2
+        count = n
+        if shared:
+            squares, count = squares.sum(0), n.sum()
+        expected[i] -= 0.5 * 2 * np.log1p(n * t**2).sum() + ((2 + count / 2) * np.log(1 + squares / 2)).sum()
+    np.testing.assert_allclose(found - found[0], expected - expected[0], rtol=0, atol=1e-8)
+
+
 def test_the_marginal_density_of_independent_scales_is_that_of_quadrature_over_the_means():
     case = SPELLINGS["half_normal_scales"]
     found, theta = _log_marginal(case.build(case.rows, CODES), REAL, np.random.default_rng(6).normal(size=(4, 1)))

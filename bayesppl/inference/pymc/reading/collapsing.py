@@ -39,7 +39,7 @@ from bayesppl.inference.pymc.reading.prior_density import (
     orthogonalised,
 )
 from bayesppl.inference.pymc.reading.proposal import Proposal
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Array
 
 #: Values of the other variables at which the prior of the parameters is proved conjugate.
 GIVEN = 3
@@ -61,9 +61,10 @@ class Collapsed:
         Of the variables that are sampled.
     coefficients : graph
         Of these variables: h, (*factors, n_statistics), of means about ``centre``.
+    centre : graph
+        Of these variables: an array of the shape of the means.
     rest : graph
         r.
-    centre : array
     belief : Conjugate
         The prior of the parameters at one point of the others.
     known : mapping of str to graph
@@ -74,8 +75,8 @@ class Collapsed:
     density: PriorDensity
     places: tuple[int, ...]
     coefficients: Any
+    centre: Any
     rest: Any
-    centre: Array
     belief: Conjugate
     known: Mapping[str, Any]
 
@@ -106,10 +107,10 @@ class Collapsed:
         ValueError
             If one of them is not proper.
         """
-        graphs = [self.coefficients, *self.known.values()]
+        graphs = [self.coefficients, self.centre, *self.known.values()]
         return [
-            replace(self.proposal.natural, **dict(zip(self.known, known, strict=True))).prior(values, self.centre)
-            for values, *known in zip(*self.coordinates.evaluate(graphs, points), strict=True)
+            replace(self.proposal.natural, **dict(zip(self.known, known, strict=True))).prior(values, centre)
+            for values, centre, *known in zip(*self.coordinates.evaluate(graphs, points), strict=True)
         ]
 
 
@@ -189,27 +190,50 @@ def _solved(
         points[place] = np.broadcast_to(coordinates.start[place], points[place].shape)
     theta = density.parameters(points)
     fixed = _held(density, theta, points, places)
-    if fixed is None:
+    total = None if fixed is None else _by_factor(density, fixed, shapes)
+    if fixed is None or total is None:
         return None
+    rest = pt.add(*(coordinates.log_prior(jacobian=True)[place].sum() for place in places), pt.zeros(()))
+    centre: Any = centre_of_means(theta)
+    coefficients = _least_squares(natural.statistics(about(theta, centre)), total)
+    located = natural.location(coefficients)
+    if located is not None:
+        # where means are at their centres, their precision costs the other coefficients no digits
+        location, linear = located
+        centre = pt.specify_shape(location + centre, theta["mean"].shape[1:])
+        at_centre = _held(
+            density, theta | {"mean": pt.repeat(centre[None], len(theta["mean"]), 0)}, points, places
+        )
+        total = None if at_centre is None else _by_factor(density, at_centre, shapes)
+        if total is None:
+            return None
+        others = _least_squares(natural.statistics(theta)[..., : linear.start], total)
+        parts = others, pt.zeros_like(coefficients[..., linear]), coefficients[..., linear.stop :]
+        coefficients = pt.concatenate(parts, axis=-1)
+    centre = pt.as_tensor(centre)
+    found = Collapsed(proposal, density, places, coefficients, centre, rest, belief, known)
+    unknown = set(ancestors([coefficients, centre, rest])) & set(fixed)
+    return None if unknown or not _is_proved(found, rng) else found
+
+
+def _by_factor(density: PriorDensity, fixed: dict[Any, Any], shapes: Sequence[tuple[int, ...]]) -> Any | None:
+    """Sum the prior density by factor, at points of some variables."""
     over = [
         (pt.broadcast_to(term, shape) if term.ndim < len(shape) else pt.specify_shape(term, shape), shape)
         for term, shape in zip(_at_points(density.terms, fixed), shapes, strict=True)
     ]
-    total = density.by_factor(over, pt.concatenate)
-    if total is None:
-        return None
-    rest = pt.add(*(coordinates.log_prior(jacobian=True)[place].sum() for place in places), pt.zeros(()))
-    centre = centre_of_means(theta)
-    _, orthogonal, triangle = orthogonalised(natural.statistics(about(theta, centre)))
+    return density.by_factor(over, pt.concatenate)
+
+
+def _least_squares(statistics: Array, total: Any) -> Any:
+    """Solve for the coefficients of statistics, (n_points, *factors, n), in a graph; but for the constant."""
+    _, orthogonal, triangle = orthogonalised(statistics)
     solver = pt.constant(np.linalg.solve(triangle, orthogonal.mT)[..., :-1, :])
-    coefficients = (solver * total.transpose(*range(1, total.ndim), 0)[..., None, :]).sum(-1)
-    found = Collapsed(proposal, density, places, coefficients, rest, centre, belief, known)
-    unknown = set(ancestors([coefficients])) & set(fixed)
-    return None if unknown or not _is_proved(found, rng) else found
+    return (solver * total.transpose(*range(1, total.ndim), 0)[..., None, :]).sum(-1)
 
 
 def _held(
-    density: PriorDensity, theta: Theta, points: Sequence[Array], places: Sequence[int]
+    density: PriorDensity, theta: Mapping[str, Any], points: Sequence[Array], places: Sequence[int]
 ) -> dict[Any, Any] | None:
     """Find what the variables must be for the parameters to stay at ``theta`` while those at ``places`` move.
 
@@ -227,10 +251,11 @@ def _held(
     held: dict[Any, Any] = {}
     for found in matches:
         values, graph = [coordinates.values[place] for place in found.places], density.theta[found.parameter]
-        if not moving & set(ancestors([graph])):
+        wanted = theta[found.parameter]
+        if isinstance(wanted, np.ndarray) and not moving & set(ancestors([graph])):
             held |= {v: pt.constant(points[place]) for v, place in zip(values, found.places, strict=True)}
             continue
-        if found.relation != "entrywise":
+        if found.relation == "inverse":
             return None
         entries = link(found.parameter, found.of(graph))
         after = {other: own for other, own in start.items() if other not in held}
@@ -239,9 +264,7 @@ def _held(
             for x in (0.0, 1.0)
         ]
         at_zero, at_one = _at_points(ends, held) if held else ends
-        steps = (link(found.parameter, pt.constant(found.of(theta[found.parameter], 1))) - at_zero) / (
-            at_one - at_zero
-        )
+        steps = (link(found.parameter, pt.as_tensor(found.of(wanted, 1))) - at_zero) / (at_one - at_zero)
         for value, place, own in zip(values, found.places, found.split(steps), strict=True):
             held[value] = pt.specify_shape(own.reshape(points[place].shape), points[place].shape)
     return held
@@ -262,7 +285,8 @@ def _is_proved(found: Collapsed, rng: np.random.Generator) -> bool:
     coordinates, natural, constant = found.coordinates, found.proposal.natural, None
     for spread, tolerance in proof.SPREADS.items():
         points = coordinates.draw(POINTS, rng, spread)
-        *values, coefficients = coordinates.evaluate([*found.density.terms, found.coefficients], points)
+        graphs = [*found.density.terms, found.coefficients, found.centre]
+        *values, coefficients, centre = coordinates.evaluate(graphs, points)
         theta = found.density.parameters(points)
         try:
             beliefs = found.beliefs(points)
@@ -270,7 +294,7 @@ def _is_proved(found: Collapsed, rng: np.random.Generator) -> bool:
             return False
         theirs = np.sum([term.reshape(POINTS, -1).sum(1) for term in values], axis=0)
         ours = np.concatenate([log_prob(b, natural, at(theta, [i])) for i, b in enumerate(beliefs)])
-        parts = (coefficients * natural.statistics(about(theta, found.centre))).reshape(POINTS, -1)
+        parts = (coefficients * natural.statistics(about(theta, centre))).reshape(POINTS, -1)
         constant = (theirs - ours)[0] if constant is None else constant
         scale = np.maximum(1.0, np.abs(parts).sum(1) + np.abs(theirs))
         if not (np.abs(theirs - ours - constant) <= tolerance * scale).all():

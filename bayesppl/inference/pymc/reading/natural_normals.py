@@ -45,10 +45,10 @@ class MeansAndVariances(Natural):
         return NormalInverseGamma(location, kappa, a, b).sized(self.entries, self.shared)
 
     def log_increment(self, h: Any, rows: Moments) -> Any:
-        count, mean, scatter = (
-            self._means_last(np.broadcast_to(values, self.entries))
-            for values in (rows.count, rows.mean, rows.scatter)
+        count, scatter = (
+            self._means_last(np.broadcast_to(values, self.entries)) for values in (rows.count, rows.scatter)
         )
+        mean = pt.moveaxis(rows.mean, self.shared[0], -1) if self.shared else rows.mean[..., None]
         n = count.shape[-1]
         kappa = -2 * h[..., 2 + n :]
         location = h[..., 2 : 2 + n] / kappa
@@ -57,6 +57,11 @@ class MeansAndVariances(Natural):
         shape, half = -h[..., 0] - 1 - n / 2, count.sum(-1) / 2
         of_variance = log_rising(shape, half) - shape * pt.log1p(squares / b) - half * pt.log(b + squares)
         return of_variance - 0.5 * pt.log1p(count / kappa).sum(-1)
+
+    def location(self, h: Any) -> tuple[Any, slice]:
+        linear = slice(2, 2 + int(np.prod(self.entries)) // int(np.prod(self.factors)))
+        centres = -h[..., linear] / (2 * h[..., linear.stop :])
+        return (pt.moveaxis(centres, -1, self.shared[0]) if self.shared else centres[..., 0]), linear
 
     def _means_last(self, mean: Array) -> Array:
         """Move means that share a variance to the last axis."""
@@ -177,6 +182,11 @@ class MeansAndCovariances(Natural):
         n, of_means = (n.sum(), of_means.sum()) if self._tied else (n, of_means)
         of_degrees = sum(log_rising((nu - j) / 2, n / 2) for j in range(d))
         return of_degrees + 0.5 * nu * (before - after) - 0.5 * n * after - of_means
+
+    def location(self, h: Any) -> tuple[Any, slice]:
+        n_classes, d = self.entries
+        first = 1 + d * (d + 1) // 2
+        return self._unpacked(h)[1], slice(first, first + d * (n_classes if self._tied else 1))
 
     def _unpacked(self, coefficients: Any) -> tuple[Any, Any, Any, Any]:
         """Return κ, the locations, ν, and Ψ plus their scatter about zero; of an array or of a graph."""

@@ -88,6 +88,13 @@ class Natural(ABC):
             Sums of rows.
         """
 
+    def location(self, h: Any) -> tuple[Any, slice] | None:
+        """Find the centres of means, and the statistics linear in them, which others stand before, if any do.
+
+        None of parameters that are no means, or means alone.
+        """
+        return None
+
     @final
     def prior(self, coefficients: Array, centre: Array | float = 0.0) -> Conjugate:
         """Return :meth:`belief` as one about the parameters of all classes and features.
