@@ -4,6 +4,7 @@ import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
+from scipy import stats
 from scipy.special import logsumexp
 
 import bayesppl as bp
@@ -90,6 +91,27 @@ def test_a_column_that_another_is_given_is_named_where_columns_are_weighed():
     # the mean of what is given needs no cell of what it is given to
     alone = clf.predict_proba({"first": [1.0], "second": [np.nan]})
     assert alone[0, 0] != pytest.approx(0.4)
+
+
+def test_cells_of_rows_with_a_covariate_are_left_out_one_by_one():
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.4, 0.6], observed=CODES)
+        z = pm.Data("z", np.linspace(-1, 1, len(CODES)))
+        mean, slope = (pm.Cauchy(name, 0.0, 1.0, shape=(2, 2)) for name in ("mean", "slope"))
+        pm.Normal("x", mean[label] + slope[label] * z[:, None], 1.0, observed=PLANE)
+    draws = draws_of(mean=(2, 2), slope=(2, 2))
+    clf = bp.from_pymc(model, draws=draws)
+    rows = {"x": [[np.nan, 1.0], [np.nan, np.nan], [0.5, 1.0]], "z": [0.5, -1.0, 0.3]}
+    mean, slope = (np.asarray(draws["posterior"][name]).reshape(-1, 2, 2) for name in ("mean", "slope"))
+    density = stats.norm(mean[..., 1] + 0.5 * slope[..., 1], 1.0).pdf(1.0).mean(0)
+    expected = np.array([0.4, 0.6]) * density
+    found = clf.predict_proba(rows)
+    np.testing.assert_allclose(found[0], expected / expected.sum(), rtol=1e-9)
+    np.testing.assert_allclose(found[1], [0.4, 0.6], rtol=1e-9)
+    shares = clf.explain({"x": rows["x"][2:], "z": rows["z"][2:]}, against=0)
+    np.testing.assert_allclose(shares["weight"].sum("feature") + shares["prior"], shares["log_odds"], rtol=1e-9)
+    with pytest.raises(ValueError, match="'z' is missing where 'x' is there"):
+        clf.predict({"x": [[np.nan, 1.0]], "z": [np.nan]})
 
 
 def test_a_density_that_mixes_cells_is_found_by_trying():

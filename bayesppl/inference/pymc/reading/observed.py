@@ -165,7 +165,7 @@ class Observed:
         of_rows, axes = gaps.reshape(len(gaps), -1), tuple(range(2, values.ndim + 1))
         if (of_rows.any(1) == of_rows.all(1)).all():
             return np.where(of_rows.all(1), 0.0, self.log_density(theta, codes, filled, given))
-        if given or not self._has_separate_cells({name: draws[:1] for name, draws in theta.items()}):
+        if not self._has_separate_cells({name: draws[:1] for name, draws in theta.items()}):
             raise ValueError(
                 f"row {int((of_rows.any(1) > of_rows.all(1)).argmax())} lacks some cells of "
                 f"{self.name!r}, whose columns the model takes together: fill them in, or leave out all of them. "
@@ -181,9 +181,12 @@ class Observed:
         values, rng = self.observed.reshape(len(self.observed), -1), np.random.default_rng(0)
         order = np.stack([rng.permutation(len(values)) for _ in values[0]], axis=1)
         moved = np.take_along_axis(values, order, 0).reshape(self.observed.shape)
-        # all rows of one class, so that a cell has the same density in any
+        # all rows of one class, and given the same, so that a cell has the same density in any
         codes = np.zeros(len(values), dtype=np.int64)
-        usual, found = (self.entries(theta, codes, rows).reshape(values.shape) for rows in (self.observed, moved))
+        alike = [np.broadcast_to(self.held[name][:1], self.held[name].shape) for name in self.given]
+        usual, found = (
+            self.entries(theta, codes, rows, *alike).reshape(values.shape) for rows in (self.observed, moved)
+        )
         return same_values(found, np.take_along_axis(usual, order, 0))
 
 
