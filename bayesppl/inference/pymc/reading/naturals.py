@@ -89,7 +89,7 @@ class Natural(ABC):
         """
 
     def location(self, h: Any) -> tuple[Any, slice] | None:
-        """Find the centres of means, and the statistics linear in them, which others stand before, if any do.
+        """Find the centres of means, and which statistics are linear in them; those without means stand before.
 
         None of parameters that are no means, or means alone.
         """
