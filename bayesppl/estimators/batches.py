@@ -20,7 +20,7 @@ from typing import Any
 from bayesppl.data.labels import label_set, labels_of_parts
 from bayesppl.data.lazy import labels_in, open_parquet, partitions, scan
 from bayesppl.errors import RowError, rows_before
-from bayesppl.estimators.declared import DeclaredClassifier, read_first, start
+from bayesppl.estimators.declared import DeclaredClassifier, read_first, start, warn_of_first_batch
 from bayesppl.model.learned import Learned
 
 # statistics added up by one task
@@ -71,6 +71,7 @@ def fit_batches[T: DeclaredClassifier](
                 raise ValueError("classes must be passed: later batches may hold labels that the first one lacks")
             else:
                 learned = start(clf, read_first(X, y, weights, declared, clf.missing_labels))
+                warn_of_first_batch(learned)
         n_rows += len(y)
     if learned is None:
         raise ValueError("batches is empty; give at least one (X, y)")
@@ -129,6 +130,7 @@ def fit_lazy[T: DeclaredClassifier](clf: T, X: Any, y: Any, sample_weight: Any =
     learned = next((found for found in starts if found is not None), None)
     if learned is None:
         raise ValueError("X has no rows; there is nothing to learn from")
+    warn_of_first_batch(learned)
     shared = dask.delayed(learned)
     sums = of_parts = [dask.delayed(_sum)(shared, clf.n_jobs, *part) for part in parts]
     while len(sums) > 1:

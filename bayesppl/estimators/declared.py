@@ -13,6 +13,7 @@ from joblib import parallel_config
 
 from bayesppl.analysis.annotators import annotators, completed_proba
 from bayesppl.analysis.column_weights import calibrated
+from bayesppl.analysis.prediction_sets import chosen_by_rows
 from bayesppl.analysis.pymc_and_arviz import to_datatree, to_pymc
 from bayesppl.analysis.tune import path_of, tune
 from bayesppl.analysis.unlabelled_weight import judge, label_missingness, unlabelled_gain, weigh
@@ -20,6 +21,7 @@ from bayesppl.conjugate import Dirichlet
 from bayesppl.data.arguments import by_name, real
 from bayesppl.data.labels import REFUSED, Action, Unlabelled, declared_classes
 from bayesppl.data.levels import warn_of_spellings
+from bayesppl.data.names import listed
 from bayesppl.data.partly_known import PartlyKnown
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError, NotConjugateError, warn
@@ -349,3 +351,14 @@ def read_all(
 def start(clf: DeclaredClassifier, rows: Rows) -> Learned:
     """Bind the declaration of an estimator to its first rows, and sum them."""
     return Learned.start(clf.declaration, rows, type(clf).__name__, clf.n_jobs, clf.missing_labels)
+
+
+def warn_of_first_batch(learned: Learned) -> None:
+    """Warn where a first batch without rows of some class has fixed what the rows of that class would change."""
+    absent, fixed = learned.classes[learned.class_count == 0], chosen_by_rows(learned.model.family)
+    if len(absent) and fixed:
+        warn(
+            f"the first batch has no rows of {listed(absent.tolist())}, and what it shows is kept for all: "
+            f"{fixed}, or mix the rows, so that the first batch is like the others",
+            UserWarning,
+        )

@@ -35,6 +35,7 @@ from bayesppl.estimators.declared import (
     require_ascending,
     require_two_classes,
     start,
+    warn_of_first_batch,
     with_gaps_apart,
 )
 from bayesppl.files.provenance import described, difference
@@ -155,8 +156,9 @@ class Learner(DeclaredClassifier, ABC):
         """Learn from a further batch of rows.
 
         Batches in any order and of any size lead to the same posterior as one ``fit`` on all rows. With
-        ``inference="nuts"`` every call samples the posterior of all rows seen so far. Levels of categories, and
-        which of them share a table, are learned from the first batch; declare them where later batches may differ.
+        ``inference="nuts"`` every call samples the posterior of all rows seen so far. Levels of categories, which
+        of them share a table, bins, and densities chosen by evidence are those of the first batch; declare them
+        where later batches may differ.
 
         Parameters
         ----------
@@ -188,7 +190,9 @@ class Learner(DeclaredClassifier, ABC):
                 "one lacks"
             )
         rows = read_first(X, y, sample_weight, declared, self.missing_labels)
-        return self._adopt(self._infer(start(self, rows).tracking(rows)))
+        learned = start(self, rows)
+        warn_of_first_batch(learned)
+        return self._adopt(self._infer(learned.tracking(rows)))
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Remove rows that were learned before, exactly.

@@ -316,6 +316,18 @@ def test_means_beside_a_learned_covariance_are_integrated_out_in_few_columns(n_f
     assert block.solution == solution
 
 
+@pytest.mark.parametrize("n_rows", [15, 22, 51])
+def test_whether_mean_vectors_are_integrated_out_does_not_depend_on_the_points_of_the_proof(n_rows):
+    codes = np.arange(n_rows) % K
+    with pm.Model() as model:
+        label = pm.Categorical("y", np.full(K, 1 / K), observed=codes)
+        root, _, _ = pm.LKJCholeskyCov("root", n=2, eta=2, sd_dist=pm.HalfNormal.dist(2), compute_corr=True)
+        spread = pm.LogNormal("spread", 0.0, 1.0)
+        mean = pm.MvNormal("mean", pm.Normal("centre", 0.0, 3.0, shape=2), chol=root * spread, shape=(K, 2))
+        pm.MvNormal("x", mean[label], chol=root, observed=np.random.default_rng(n_rows).normal(size=(n_rows, 2)))
+    assert read(model, "y").blocks[1].solution == "collapsed"
+
+
 def _log_priors_of(model, theta, variables):
     """Log density of some variables with their Jacobians, by PyMC."""
     values = [model.rvs_to_values[v] for v in variables]
