@@ -24,7 +24,7 @@ from bayesppl.inference.pymc.reading.naturals import Event, Natural
 from bayesppl.inference.pymc.reading.observed import same_values
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.prior_density import PriorDensity, link
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Array, Theta, select_draws
 
 #: How far coordinates are followed: where a transform stretches them, and where they are the variable itself.
 FAR, FURTHER = 30.0, 1e4
@@ -73,7 +73,7 @@ def falls_short(density: PriorDensity, belief: Conjugate, rng: np.random.Generat
     for points in (on_the_way, *_ends(coordinates, rng)):
         for theta, theirs in evaluated(density, points):
             zero = np.isneginf(theirs) & _is_inside(natural, theta)
-            if zero.any() and np.isfinite(log_prob(belief, natural, at(theta, zero))).any():
+            if zero.any() and np.isfinite(log_prob(belief, natural, select_draws(theta, zero))).any():
                 return "its prior is zero where that of the family is not"
             ends.append(theta)
     together: dict[str, Event] = {}
@@ -153,13 +153,10 @@ def log_prob(belief: Conjugate, natural: Natural, theta: Theta) -> Array:
         with np.errstate(all="ignore"):
             return belief.log_prob(natural.for_family(theta))
     except np.linalg.LinAlgError:
-        each = [log_prob(belief, natural, at(theta, [i])) for i in range(n_points)] if n_points > 1 else []
+        each = (
+            [log_prob(belief, natural, select_draws(theta, [i])) for i in range(n_points)] if n_points > 1 else []
+        )
         return np.concatenate(each) if each else np.full(1, np.nan)
-
-
-def at(theta: Theta, points: Any) -> Theta:
-    """Select some of the points of parameters."""
-    return {name: values[points] for name, values in theta.items()}
 
 
 def _furthest(coordinates: Coordinates, place: int) -> Array:

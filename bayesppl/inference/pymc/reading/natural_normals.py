@@ -50,10 +50,8 @@ class MeansAndVariances(Natural):
         )
         mean = pt.moveaxis(rows.mean, self.shared[0], -1) if self.shared else rows.mean[..., None]
         n = count.shape[-1]
-        kappa = -2 * h[..., 2 + n :]
-        location = h[..., 2 : 2 + n] / kappa
-        b = -h[..., 1] - (kappa * location**2).sum(-1) / 2
-        squares = (scatter + kappa * count / (kappa + count) * (mean - location) ** 2).sum(-1) / 2
+        kappa, b = -2 * h[..., 2 + n :], -h[..., 1]
+        squares = (scatter + kappa * count / (kappa + count) * mean**2).sum(-1) / 2
         shape, half = -h[..., 0] - 1 - n / 2, count.sum(-1) / 2
         of_variance = log_rising(shape, half) - shape * pt.log1p(squares / b) - half * pt.log(b + squares)
         return of_variance - 0.5 * pt.log1p(count / kappa).sum(-1)
@@ -173,10 +171,9 @@ class MeansAndCovariances(Natural):
         return NormalInverseWishart(location, kappa, tidy(nu, 1.0), psi).sized(self.entries, self._tied)
 
     def log_increment(self, h: Any, rows: Moments) -> Any:
-        kappa, location, nu, whole = self._unpacked(h)
+        kappa, _, nu, psi = self._unpacked(h)
         n, d = rows.count, self.entries[1]
-        psi = whole - self._between(kappa, location)
-        gained = rows.scatter + self._between(kappa * n / (kappa + n), rows.mean - location)
+        gained = rows.scatter + self._between(kappa * n / (kappa + n), rows.mean)
         before, after = (pt.linalg.slogdet(matrix)[1] for matrix in (psi, psi + gained))
         of_means = 0.5 * d * pt.log1p(n / kappa)
         n, of_means = (n.sum(), of_means.sum()) if self._tied else (n, of_means)

@@ -24,7 +24,7 @@ from bayesppl.conjugate import Beta, Conjugate, Dirichlet, Gamma
 from bayesppl.conjugate.conjugate import replace_unchecked
 from bayesppl.conjugate.shared_cells import SharedCells
 from bayesppl.conjugate.statistics import Counts, Events, Successes
-from bayesppl.kernels.arrays import Array, Theta, stirling_remainder
+from bayesppl.kernels.arrays import Array, Theta, log_rising_of_large
 
 #: Numbers, simplices on the last axis, symmetric matrices, or places on the last axis from which the others
 #: follow.
@@ -83,9 +83,9 @@ class Natural(ABC):
         Parameters
         ----------
         h : graph
-            Coefficients of the prior.
+            Coefficients of the prior, about its centre where :meth:`location` finds one.
         rows : statistics
-            Sums of rows.
+            Sums of rows, about the same centre.
         """
 
     def location(self, h: Any) -> tuple[Any, slice] | None:
@@ -226,9 +226,7 @@ class Simplices(Natural):
 
 def log_rising(a: Any, n: Any) -> Any:
     """Compute :func:`bayesppl.kernels.arrays.log_rising` of a graph ``a``."""
-    small, large = pt.minimum(a, 16.0), pt.maximum(a, 16.0)
-    series = n * pt.log(large + n) + ((large - 0.5) * pt.log1p(n / large) - n)
-    series += stirling_remainder(large + n) - stirling_remainder(large)
+    small, series = pt.minimum(a, 16.0), log_rising_of_large(pt.maximum(a, 16.0), n, pt)
     return pt.where(a < 16.0, pt.gammaln(small + n) - pt.gammaln(small), series)
 
 
