@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.analysis.prediction_sets import chosen_by_rows
 from bayesppl.conjugate.statistics import Statistics
+from bayesppl.families.fixed_by_rows import fixed_by_rows
 from bayesppl.files.provenance import environment, hash_of_statistics
 from bayesppl.kernels.arrays import Array, close_leaves, leaves
 from bayesppl.model.fitted import Fitted
@@ -76,7 +76,7 @@ def certificate(fitted: Fitted, X: Any = None, y: Any = None, sample_weight: Any
         "remaining": dict(zip(map(str, learned.classes.tolist()), learned.class_count.tolist(), strict=True)),
         "bounds": learned.statistics.tracked().relative_errors,
         "redone": [*redone, "hyperparameters, by tuning"] if fitted.search is not None else redone,
-        "stays": [*levels, *filter(None, [chosen_by_rows(learned.model.family)])],
+        "stays": [*levels, *filter(None, [fixed_by_rows(learned.model.family)])],
         "statistics_hash": hash_of_statistics(learned.statistics),
     }
     if X is not None:

@@ -34,12 +34,8 @@ from bayesppl.data.labels import one_hot
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Table
 from bayesppl.errors import rows_before
-from bayesppl.families import AveragedTree, Histogram, Product
-from bayesppl.families.categorical_blocks import CategoricalBlocks
-from bayesppl.families.composite import CompositeFamily
-from bayesppl.families.family import Family
+from bayesppl.families.fixed_by_rows import fixed_by_rows
 from bayesppl.families.gaps import require_summable
-from bayesppl.families.transformed import Wrapping
 from bayesppl.kernels.arrays import Array, close_leaves, logarithm
 from bayesppl.model.calibration import Calibration
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
@@ -246,28 +242,8 @@ def _require_symmetry(fitted: Fitted, rows: Rows) -> None:
         "rows have weights, and the rank of a weighted row is that of no row; repeat rows, or fit without": (
             not rows.is_unweighted
         ),
-        chosen_by_rows(fitted.model.family): True,
+        fixed_by_rows(fitted.model.family): True,
     }
     reason = next((reason for reason, holds in reasons.items() if holds and reason), "")
     if reason:
         raise ValueError(f"a prediction set is valid where all rows are treated alike, but {reason}")
-
-
-def chosen_by_rows(family: Family) -> str:
-    """Describe what the rows that the family was bound to have fixed, beside levels, and how to declare it."""
-    match family:
-        case Product() if family.columns != "dtype":
-            return f"densities were chosen by columns={family.columns!r} on the rows of the fit; declare blocks"
-        case Histogram():
-            return "" if family.edges is not None else "bins were placed by the rows of the fit; declare edges="
-        case AveragedTree() if any(cuts is not None for cuts in family.cuts):
-            return "numbers were put into bins by the rows of the fit; pass columns of bins of your own, as text"
-        case CategoricalBlocks():
-            return (
-                "the tables of categories were chosen by the rows of the fit; pass table='joint' or 'independent'"
-            )
-        case CompositeFamily():
-            return next(filter(None, map(chosen_by_rows, family.parts.values())), "")
-        case Wrapping():
-            return chosen_by_rows(family.inner)
-    return ""

@@ -93,7 +93,7 @@ def reproduce(
     files with a picture.
     """
     if lists:
-        _list()
+        _list(as_json)
         return
     if only and studies:
         raise ValueError(f"--only {only[0]!r} is for claims, and --study {studies[0]!r} runs none; leave one out")
@@ -116,15 +116,21 @@ def reproduce(
         raise SystemExit(1)
 
 
-def _list() -> None:
+def _list(as_json: bool) -> None:
     from textwrap import fill
 
     from bayesppl.reproduce import CLAIMS
     from bayesppl.reproduce.claims import SOURCES
     from bayesppl.reproduce.studies import STUDIES
 
+    claims_of = {name: [claim.id for claim in CLAIMS if claim.source.split()[0] == name] for name in SOURCES}
+    if as_json:
+        sources = {name: {"reference": SOURCES[name], "claims": claims} for name, claims in claims_of.items()}
+        studies = {study.name: study.question for study in STUDIES.values()}
+        click.echo(json.dumps({"sources": sources, "studies": studies}, indent=2, ensure_ascii=False))
+        return
     for name, reference in SOURCES.items():
-        claims = [claim.id for claim in CLAIMS if claim.source.split()[0] == name]
+        claims = claims_of[name]
         click.echo(fill(f"{name}: {reference}", 80, subsequent_indent="    ", break_on_hyphens=False))
         if claims:
             click.echo(fill(f"claims {', '.join(claims)}", 80, initial_indent="    ", subsequent_indent="    "))

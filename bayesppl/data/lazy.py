@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,15 +100,22 @@ def _parts(values: Any, row_chunks: Sequence[int] | None) -> list[Any]:
     return list(values.to_delayed().ravel())
 
 
-def open_parquet(path: Any) -> Any:
+def open_parquet(path: Any, columns: Collection[str] | None = None) -> Any:
     """Open a ``pyarrow.dataset.Dataset`` of a file, a folder or several files.
 
     Folders named like ``region=north`` make a column. A column has the type that holds the cells of all files.
 
+    Parameters
+    ----------
+    path : str, Path, list of paths, or pyarrow.dataset.Dataset
+    columns : collection of str, optional
+        Those that will be read; others may differ between files.
+
     Raises
     ------
     ValueError
-        If the files do not have the same columns, or a column has types in them of which none holds the other.
+        If there is no file, files do not have the same columns, or a column has types in them of which none holds
+        the other.
     """
     try:
         import pyarrow as pa
@@ -124,6 +131,8 @@ def open_parquet(path: Any) -> Any:
     names = set[str]()
     for file in opened.get_fragments():
         found = file.physical_schema
+        if columns is not None:
+            found = pa.schema(field for field in found if field.name in columns)
         names = names or set(found.names)
         if differing := names ^ set(found.names):
             raise ValueError(
@@ -137,6 +146,8 @@ def open_parquet(path: Any) -> Any:
                 f"{file.path!r} and the files before it hold one column as different types: {error}. Write it "
                 f"with one type, {remedy}"
             ) from None
+    if not schema.names:
+        raise ValueError(f"{str(path)!r} holds no Parquet files; give a file, or a folder that has some")
     return ds.dataset(path, schema=schema, **options)
 
 

@@ -89,8 +89,8 @@ def fit_parquet[T: DeclaredClassifier](
     progress: bool = False,
 ) -> T:
     """Fit an estimator on Parquet files; see :meth:`bayesppl.GenerativeClassifier.fit_parquet`."""
-    dataset = open_parquet(path)
     others = (target,) if sample_weight is None else (target, sample_weight)
+    dataset = open_parquet(path, None if columns is None else {*others, *columns})
     names = [name for name in dataset.schema.names if name not in others] if columns is None else list(columns)
     twice = [name for name, count in Counter((*others, *names)).items() if count > 1]
     if twice:

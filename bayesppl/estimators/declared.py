@@ -13,7 +13,6 @@ from joblib import parallel_config
 
 from bayesppl.analysis.annotators import annotators, completed_proba
 from bayesppl.analysis.column_weights import calibrated
-from bayesppl.analysis.prediction_sets import chosen_by_rows
 from bayesppl.analysis.pymc_and_arviz import to_datatree, to_pymc
 from bayesppl.analysis.tune import path_of, tune
 from bayesppl.analysis.unlabelled_weight import judge, label_missingness, unlabelled_gain, weigh
@@ -28,6 +27,7 @@ from bayesppl.errors import ImproperError, NotConjugateError, warn
 from bayesppl.estimators.classifier import BayesClassifier, ask
 from bayesppl.estimators.shell import check_n_jobs
 from bayesppl.families import Family
+from bayesppl.families.fixed_by_rows import fixed_by_rows
 from bayesppl.files.saving import write
 from bayesppl.inference import Inference, choose
 from bayesppl.kernels.arrays import Array
@@ -344,7 +344,10 @@ def read_all(
     """Read all rows of a fit, as :func:`read_first`; some of them must count."""
     rows = read_first(X, y, sample_weight, classes, unlabelled)
     if not len(rows.counted()) and rows.partly is None:
-        raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
+        raise ValueError(
+            f"{'sample_weight is zero for every row' if len(rows) else 'no row has a label'}, so there is nothing "
+            "to learn from"
+        )
     return rows
 
 
@@ -355,7 +358,7 @@ def start(clf: DeclaredClassifier, rows: Rows) -> Learned:
 
 def warn_of_first_batch(learned: Learned) -> None:
     """Warn where a first batch without rows of some class has fixed what the rows of that class would change."""
-    absent, fixed = learned.classes[learned.class_count == 0], chosen_by_rows(learned.model.family)
+    absent, fixed = learned.classes[learned.class_count == 0], fixed_by_rows(learned.model.family)
     if len(absent) and fixed:
         warn(
             f"the first batch has no rows of {listed(absent.tolist())}, and what it shows is kept for all: "

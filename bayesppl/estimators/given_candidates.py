@@ -20,9 +20,7 @@ from bayesppl.data.rows import Rows
 from bayesppl.data.table import MatrixTable
 from bayesppl.estimators.declared import start, with_gaps_apart
 from bayesppl.estimators.learner import Learner
-from bayesppl.families.family import Family
-from bayesppl.families.histogram import Histogram
-from bayesppl.families.product import Product
+from bayesppl.families.fixed_by_rows import is_chosen_by_labels
 
 
 def named(candidates: Any) -> dict[str, Any]:
@@ -116,7 +114,7 @@ def fit_and_leave_out(name: str, recoding: AnyRecoding, clf: Learner, rows: Rows
     seen = recoding.grow(rows.table, rows.codes, rows.weights) if isinstance(recoding, Leaves) else None
     recoded = replace(rows, table=recoding.transform(rows.table))
     fitted = replace(clf._infer(start(clf, recoded), recoded), rows=None)
-    if _is_chosen_by_labels(fitted.model.family) and len(rows) <= MOST_LEFT_OUT:
+    if is_chosen_by_labels(fitted.model.family) and len(rows) <= MOST_LEFT_OUT:
         if clf.calibration is None:
             return fit_and_leave_out(name, recoding, clone(clf).set_params(calibration="temperature"), rows)
         return leave_out_by_folds(name, recoding, fitted, recoded, lambda part: clf._infer(start(clf, part), part))
@@ -125,13 +123,3 @@ def fit_and_leave_out(name: str, recoding: AnyRecoding, clf: Learner, rows: Rows
     cells = np.where(seen, np.nan, recoded.table.numeric())
     unseen = MatrixTable(recoded.table.names, cells, True, frozenset(recoded.table.names))
     return leave_out(name, recoding, fitted, replace(recoded, table=unseen), share_of_columns=1 / PARTS)
-
-
-def _is_chosen_by_labels(family: Family) -> bool:
-    """Whether the evidence of columns given the labels chose densities or bins."""
-    match family:
-        case Product():
-            return family.columns == "evidence" or any(map(_is_chosen_by_labels, family.parts.values()))
-        case Histogram():
-            return family.bins == "evidence" and family.edges is None
-    return False

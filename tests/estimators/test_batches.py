@@ -132,6 +132,21 @@ def test_parquet_files_have_the_same_columns(lacking, tmp_path):
     assert bp.GaussianNB().fit_parquet(chosen, "label").class_count_.tolist() == [4, 4]
 
 
+def test_columns_that_are_not_read_may_differ_between_parquet_files(tmp_path):
+    columns = {"a": [0.0, 1.0, 5.0, 6.0], "label": list("xxyy")}
+    pq.write_table(pa.table({**columns, "note": [1, 2, 3, 4]}), tmp_path / "0.parquet")
+    pq.write_table(pa.table({**columns, "note": list("pqrs"), "more": list("pqrs")}), tmp_path / "1.parquet")
+    found = bp.GaussianNB().fit_parquet(tmp_path, "label", columns=["a"])
+    assert found.class_count_.tolist() == [4, 4]
+    with pytest.raises(ValueError, match="only one of them has 'more'"):
+        bp.GaussianNB().fit_parquet(tmp_path, "label")
+
+
+def test_a_folder_without_parquet_files_is_named(tmp_path):
+    with pytest.raises(ValueError, match=r"holds no Parquet files; give a file, or a folder that has some"):
+        bp.GaussianNB().fit_parquet(tmp_path, "label")
+
+
 NUMBERS = np.random.default_rng(0).normal(3.0, 1.0, 40)
 
 

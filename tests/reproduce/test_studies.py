@@ -4,6 +4,7 @@ import io
 import json
 import tarfile
 from functools import partial
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -276,6 +277,11 @@ def test_sources_claims_and_studies_are_listed(run):
     for words in (*SOURCES.values(), *(f"{study.name}: {study.question}" for study in STUDIES.values())):
         assert words in text
     assert max(map(len, out.splitlines())) <= 100  # an address is not broken
+    listed = json.loads(run("--list", "--json")[1])
+    assert sorted(chain(*(source["claims"] for source in listed["sources"].values()))) == sorted(
+        claim.id for claim in CLAIMS
+    )
+    assert listed["studies"] == {study.name: study.question for study in STUDIES.values()}
 
 
 class TestDomingosAndPazzani:
