@@ -13,10 +13,10 @@ from bayesppl.conjugate import Dirichlet
 from bayesppl.data.read_table import Columns
 from bayesppl.errors import warn
 from bayesppl.estimators.candidates import LEAST_CANDIDATES, ROWS_PER_CANDIDATE, facts_about, propose
-from bayesppl.estimators.declared import read_all, require_order
 from bayesppl.estimators.generative import GenerativeClassifier
 from bayesppl.estimators.given_candidates import fit_and_leave_out, named, try_candidate
 from bayesppl.estimators.learner import Learner
+from bayesppl.estimators.reading import read_all, require_order
 from bayesppl.estimators.shell import check_n_jobs
 from bayesppl.estimators.stack_answers import StackAnswers
 from bayesppl.files.saving import write

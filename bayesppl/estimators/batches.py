@@ -20,7 +20,8 @@ from typing import Any
 from bayesppl.data.labels import label_set, labels_of_parts
 from bayesppl.data.lazy import labels_in, open_parquet, partitions, scan
 from bayesppl.errors import RowError, rows_before
-from bayesppl.estimators.declared import DeclaredClassifier, read_first, start, warn_of_first_batch
+from bayesppl.estimators.declared import DeclaredClassifier, start, warn_of_first_batch
+from bayesppl.estimators.reading import read_first
 from bayesppl.model.learned import Learned
 
 # statistics added up by one task

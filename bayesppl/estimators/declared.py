@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -17,20 +17,19 @@ from bayesppl.analysis.pymc_and_arviz import to_datatree, to_pymc
 from bayesppl.analysis.tune import path_of, tune
 from bayesppl.analysis.unlabelled_weight import judge, label_missingness, unlabelled_gain, weigh
 from bayesppl.conjugate import Dirichlet
-from bayesppl.data.arguments import by_name, real
-from bayesppl.data.labels import REFUSED, Action, Unlabelled, declared_classes
-from bayesppl.data.levels import warn_of_spellings
+from bayesppl.data.arguments import real
+from bayesppl.data.labels import Action, Unlabelled
 from bayesppl.data.names import listed
 from bayesppl.data.partly_known import PartlyKnown
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError, NotConjugateError, warn
 from bayesppl.estimators.classifier import BayesClassifier, ask
+from bayesppl.estimators.reading import require_order
 from bayesppl.estimators.shell import check_n_jobs
 from bayesppl.families import Family
 from bayesppl.families.fixed_by_rows import fixed_by_rows
 from bayesppl.files.saving import write
 from bayesppl.inference import Inference, choose
-from bayesppl.kernels.arrays import Array
 from bayesppl.model.calibration import Option, check_option
 from bayesppl.model.declaration import ClassWeights, Declaration
 from bayesppl.model.fitted import Fitted
@@ -255,100 +254,6 @@ def with_gaps_apart(clf: DeclaredClassifier, rows: Rows) -> Rows:
     if not choose(clf.inference).completes_rows or not len(rows):
         return rows
     return gaps_apart(clf.declaration.bind(rows).family, rows)
-
-
-def read_first(
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    classes: Sequence[Hashable] | None,
-    unlabelled: Unlabelled = REFUSED,
-) -> Rows:
-    """Read rows to learn from; of two classes at least, unless one alone is declared.
-
-    Raises
-    ------
-    ValueError
-        Also if there is one class only.
-    """
-    declared = None if classes is None else declared_classes(classes)
-    rows = Rows.read(X, y, sample_weight, declared, unlabelled)
-    if rows.given_weights is not None and len(rows) > 1 and np.isclose(rows.given_weights.sum(), 1.0):
-        warn(
-            f"sample_weight sums to one, so that all {len(rows)} rows together count as a single one, and the "
-            "prior for more: a weight is a number of rows. Divide the weights by their mean, unless that is meant",
-            UserWarning,
-        )
-    if classes is None:
-        require_two_classes(rows.classes)
-    warn_of_spellings("the target", rows.classes.tolist())
-    name = getattr(y, "name", None)
-    is_column = name is not None and name in rows.table.names
-    if is_column and np.array_equal(rows.table.column(name), rows.classes[rows.codes]):
-        warn(
-            f"the label {name!r} is also a column of X, so that features give it away; leave it out, as in pandas "
-            f"by X.drop(columns={name!r})",
-            UserWarning,
-        )
-    return rows
-
-
-def require_order(class_weights: ClassWeights, classes: Sequence[Hashable] | None) -> None:
-    """Refuse class weights by position where classes are declared in another order than the fit has them in.
-
-    Raises
-    ------
-    ValueError
-    """
-    given = by_name(class_weights.concentration if isinstance(class_weights, Dirichlet) else class_weights)
-    if classes is not None and not isinstance(given, str | Mapping) and np.ndim(given):
-        require_ascending(classes, "class_weights", f"name probabilities: {{{classes[0]!r}: 0.5, …}}")
-
-
-def require_ascending(classes: Sequence[Hashable] | None, name: str, remedy: str) -> None:
-    """Refuse numbers of the classes by position, where these are declared in another order.
-
-    Raises
-    ------
-    ValueError
-    """
-    ascending = [] if classes is None else declared_classes(classes).tolist()
-    if classes is not None and list(classes) != ascending:
-        raise ValueError(
-            f"{name} without names goes by the classes in ascending order, {ascending}, and classes lists them "
-            f"otherwise. List them in that order, or {remedy}"
-        )
-
-
-def require_two_classes(found: Array) -> None:
-    """Refuse labels that are all the same, where no classes are declared.
-
-    Raises
-    ------
-    ValueError
-    """
-    if len(found) < 2:
-        raise ValueError(
-            f"the target holds one class only, {found.tolist()[0]!r}; a classifier needs at least two. Pass "
-            "classes=[...] to declare the classes: others that do not occur in these rows, or this one alone"
-        )
-
-
-def read_all(
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    classes: Sequence[Hashable] | None,
-    unlabelled: Unlabelled = REFUSED,
-) -> Rows:
-    """Read all rows of a fit, as :func:`read_first`; some of them must count."""
-    rows = read_first(X, y, sample_weight, classes, unlabelled)
-    if not len(rows.counted()) and rows.partly is None:
-        raise ValueError(
-            f"{'sample_weight is zero for every row' if len(rows) else 'no row has a label'}, so there is nothing "
-            "to learn from"
-        )
-    return rows
 
 
 def start(clf: DeclaredClassifier, rows: Rows) -> Learned:

@@ -14,30 +14,22 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
-import numpy as np
 from sklearn.base import clone
 
 from bayesppl.analysis.certificate import certificate
-from bayesppl.data.annotations import LabelNoise, doubted, read_annotated, read_soft
-from bayesppl.data.arguments import labels_of, real
-from bayesppl.data.labels import declared_classes
+from bayesppl.data.arguments import real
 from bayesppl.data.lazy import is_lazy
-from bayesppl.data.read_table import as_table
-from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError, warn
 from bayesppl.estimators.batches import fit_lazy, fit_parquet
 from bayesppl.estimators.classifier import ask
 from bayesppl.estimators.declared import (
     COMPLETED_AGAIN,
     DeclaredClassifier,
-    read_all,
-    read_first,
-    require_ascending,
-    require_two_classes,
     start,
     warn_of_first_batch,
     with_gaps_apart,
 )
+from bayesppl.estimators.reading import read_first, read_labelled
 from bayesppl.files.provenance import described, difference
 from bayesppl.files.serialize import same
 from bayesppl.model.calibration import check_option
@@ -98,29 +90,9 @@ class Learner(DeclaredClassifier, ABC):
             return fit_lazy(self, X, y, sample_weight)
         check_rule(self.rule)  # before the sampler runs, not after
         check_option(self.calibration)
-        rows = with_gaps_apart(self, self._rows(X, y, sample_weight, annotations))
+        known = self.classes, self.missing_labels, self.label_noise, annotations
+        rows = with_gaps_apart(self, read_labelled(X, y, sample_weight, *known))
         return self._adopt(self._infer(start(self, rows), rows.snapshot()))
-
-    def _rows(self, X: Any, y: Any, sample_weight: Any, annotations: Any) -> Rows:
-        """Read the rows of a fit, with all that is known of their classes."""
-        declared = None if self.classes is None else declared_classes(self.classes)
-        noise = self.label_noise
-        if isinstance(noise, Sequence | np.ndarray) and not any(map(labels_of, noise)):
-            require_ascending(self.classes, "label_noise", "pass a data frame labelled by the classes")
-        if annotations is not None:
-            if y is not None:
-                raise ValueError("pass y or annotations, not both: labels of y can be those of one more annotator")
-            noise = LabelNoise() if self.label_noise is None else self.label_noise
-            rows = read_annotated(X, annotations, sample_weight, declared, noise, self.missing_labels)
-            if declared is None:
-                require_two_classes(rows.classes)
-            return rows
-        if declared is not None and len(declared) > 1 and np.shape(y)[1:] == (len(declared),):
-            if not as_table(y).is_named and list(getattr(y, "columns", ())) != declared.tolist():
-                require_ascending(self.classes, "y", "pass a data frame, whose columns are named by the classes")
-            return read_soft(X, y, sample_weight, declared, self.label_noise, self.missing_labels)
-        rows = read_all(X, y, sample_weight, self.classes, self.missing_labels)
-        return rows if self.label_noise is None else doubted(rows, self.label_noise)
 
     def fit_parquet(
         self,

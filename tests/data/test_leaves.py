@@ -10,8 +10,8 @@ from sklearn.tree import DecisionTreeClassifier
 import bayesppl as bp
 from bayesppl.data.leaves import Leaves
 from bayesppl.data.recoding import Recoding
-from bayesppl.estimators.declared import read_all
 from bayesppl.estimators.given_candidates import fit_and_leave_out
+from bayesppl.estimators.reading import read_all
 
 WINE, CULTIVARS = load_wine(return_X_y=True)
 SOME = np.random.default_rng(0).permutation(len(WINE))[:60]
