@@ -8,6 +8,7 @@ import mpmath
 import numpy as np
 import pymc as pm
 import pytensor
+import pytensor.tensor as pt
 import pytest
 import xarray as xr
 from pytensor.compile.mode import Mode
@@ -220,6 +221,27 @@ def test_the_marginal_density_of_independent_scales_is_that_of_quadrature_over_t
     _agree(found, np.asarray(expected))
 
 
+def test_non_centred_scales_are_read_although_far_out_they_exceed_floating_point_numbers():
+    with pm.Model() as model:
+        y = pm.Categorical("y", np.ones(K) / K, observed=CODES)
+        centre, spread = pm.Normal("centre", 0.0, 2.0), pm.HalfNormal("spread", 1.5)
+        middle, width = pm.Normal("middle", 0.0, 1.0), pm.HalfNormal("width", 0.5)
+        means = centre + spread * pm.Normal("z", shape=(K, 2))
+        scales = pt.exp(middle + width * pm.Normal("offset", shape=(K, 2)))
+        pm.Normal("x", means[y], scales[y], observed=REAL)
+    found, theta = _log_marginal(model, REAL, np.random.default_rng(6).normal(size=(4, 5)))
+    expected = stats.norm.logpdf(theta["centre"], scale=2.0) + stats.norm.logpdf(theta["middle"])
+    for name, sd in (("spread", 1.5), ("width", 0.5)):
+        expected += stats.halfnorm.logpdf(theta[name], scale=sd) + np.log(theta[name])
+    expected += stats.norm.logpdf(theta["offset"]).sum((1, 2)) - 2 * K * np.log(theta["spread"])
+    scales = np.exp(theta["middle"][:, None, None] + theta["width"][:, None, None] * theta["offset"])
+    for i, (c, t) in enumerate(zip(theta["centre"], theta["spread"], strict=True)):
+        for k in range(K):
+            columns = zip(REAL[k == CODES].T - c, scales[i, k], strict=True)
+            expected[i] += sum(_log_integral_over_the_mean(own, scale, t) for own, scale in columns)
+    _agree(found, expected)
+
+
 def _log_integral_over_the_mean(rows, scale, spread):
     """Of the density of normal rows times that of their mean, by quadrature about the highest point."""
 
@@ -316,15 +338,15 @@ def test_means_beside_a_learned_covariance_are_integrated_out_in_few_columns(n_f
     assert block.solution == solution
 
 
-@pytest.mark.parametrize("n_rows", [15, 22, 51])
-def test_whether_mean_vectors_are_integrated_out_does_not_depend_on_the_points_of_the_proof(n_rows):
+@pytest.mark.parametrize(("d", "n_rows"), [(2, 15), (2, 22), (2, 51), (3, 15), (3, 18), (3, 30)])
+def test_whether_mean_vectors_are_integrated_out_does_not_depend_on_the_points_of_the_proof(d, n_rows):
     codes = np.arange(n_rows) % K
     with pm.Model() as model:
         label = pm.Categorical("y", np.full(K, 1 / K), observed=codes)
-        root, _, _ = pm.LKJCholeskyCov("root", n=2, eta=2, sd_dist=pm.HalfNormal.dist(2), compute_corr=True)
+        root, _, _ = pm.LKJCholeskyCov("root", n=d, eta=2, sd_dist=pm.HalfNormal.dist(2), compute_corr=True)
         spread = pm.LogNormal("spread", 0.0, 1.0)
-        mean = pm.MvNormal("mean", pm.Normal("centre", 0.0, 3.0, shape=2), chol=root * spread, shape=(K, 2))
-        pm.MvNormal("x", mean[label], chol=root, observed=np.random.default_rng(n_rows).normal(size=(n_rows, 2)))
+        mean = pm.MvNormal("mean", pm.Normal("centre", 0.0, 3.0, shape=d), chol=root * spread, shape=(K, d))
+        pm.MvNormal("x", mean[label], chol=root, observed=np.random.default_rng(n_rows).normal(size=(n_rows, d)))
     assert read(model, "y").blocks[1].solution == "collapsed"
 
 
