@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
-from pymc.distributions.distribution import SymbolicRandomVariable
+from pymc.distributions.distribution import support_point
 from pymc.distributions.transforms import CholeskyCovTransform
 from pymc.initial_point import make_initial_point_expression
 from pymc.logprob.basic import transformed_conditional_logp
@@ -232,12 +232,19 @@ def _starts(model: Any) -> list[Array]:
 
 
 def _initial(model: Any, variable: Any) -> Any:
-    """Return the user's initial value; the origin of unconstrained space where PyMC would draw one."""
+    """Return the user's initial value, or None for that of PyMC; the origin where PyMC would draw one."""
     chosen = model.rvs_to_initial_values.get(variable)
     shape = model.rvs_to_values[variable].type.shape
-    if chosen is not None or not isinstance(variable.owner.op, SymbolicRandomVariable) or None in shape:
+    if chosen is not None or None in shape or not _is_drawn(variable):
         return chosen
-    transform = model.rvs_to_transforms[variable]
-    origin = pt.zeros(shape)
+    transform, origin = model.rvs_to_transforms[variable], pt.zeros(shape)
     [value] = evaluate([origin if transform is None else transform.backward(origin, *variable.owner.inputs)])
     return value
+
+
+def _is_drawn(variable: Any) -> bool:
+    """Whether PyMC draws a variable for its initial value, or for the shape of it."""
+    try:
+        return variable in set(ancestors([support_point(variable)]))
+    except NotImplementedError:
+        return True

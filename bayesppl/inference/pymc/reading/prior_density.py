@@ -191,7 +191,7 @@ def as_density(
     if found is None:
         volume = log_volume(coordinates, theta, natural.events)
         if volume is None:
-            return "its variables are not the parameters of the family in other coordinates"
+            return "its variables are not, one for one, the parameters of the family in other coordinates"
         volumes = [volume]
     else:
         volumes = log_volumes(coordinates, theta, [m for m in found if m.relation != "same"])
