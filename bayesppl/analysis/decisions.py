@@ -216,7 +216,9 @@ def expected_error_rate(
     for truth in thetas(posterior, draws, rng):
         codes = rng.choice(model.n_classes, size=rows, p=truth[CLASS_WEIGHTS])
         X = model.family.simulate(truth, codes, rng, draw_covariates())
-        decided = log_labels(X).argmax(1)
+        # predictions skip levels that are unseen, as if they were missing
+        read = model.family.bound.with_seen(X, model.family.bound.marginal_rows(X, []), apart=True)
+        decided = log_labels(read).argmax(1)
         log_proba = log_probabilities(model.log_joint(truth)(X), truth[CLASS_WEIGHTS])
         rates.append(1 - np.exp(log_proba[np.arange(rows), decided]).mean())
     return np.asarray(rates)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from bayesppl.analysis.draws import thetas
 from bayesppl.data.arguments import generator, whole
 from bayesppl.data.labels import codes_among
 from bayesppl.families import Family, closed_forms
-from bayesppl.families.composite import BlockRows
+from bayesppl.families.block_rows import stack_rows
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, check_covariates, example_of, of_rows
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS
@@ -26,8 +25,8 @@ from bayesppl.model.training_rows import training_rows
 # random.
 MOST_THETAS = 1000
 
-# Times, at most, that cells of unseen levels are drawn again.
-_REDRAWN = 100
+# Times, at most, that cells of unseen levels are drawn again with all columns that they depend on, and then alone.
+_REDRAWN_TOGETHER, _REDRAWN = 5, 100
 
 
 def sample(
@@ -137,11 +136,19 @@ def simulate_lots(
 
 
 def _of_seen_levels(family: Family, simulate: Callable[[], Any]) -> Any:
-    rows = simulate()
-    for _ in range(_REDRAWN):
-        if family.bound.are_possible(rows).all():
+    """Simulate rows, and draw cells of unseen levels again, with all columns that they depend on.
+
+    Where that dries up, as of many columns that depend on each other, such rows are those of other places; where
+    none is possible, cells are drawn again alone.
+    """
+    bound, rows = family.bound, simulate()
+    places = np.arange(rows.shape[0])
+    shifts = () if bound.covariate_supports else places[1:_REDRAWN].tolist()
+    for shift in (*[0] * _REDRAWN_TOGETHER, *shifts, *[None] * _REDRAWN):
+        if bound.are_possible(rows).all():
             break
-        rows = family.bound.with_seen(rows, simulate())
+        others = rows[np.roll(places, shift)] if shift else simulate()
+        rows = bound.with_seen(rows, others, apart=shift is None)
     return rows
 
 
@@ -172,11 +179,3 @@ def covariates_for(
     table, weights = rows.whole
     of_fit, share = family.bound.covariates(family.bound.encode(table)), weights / weights.sum()
     return lambda: of_rows(of_fit, rng.choice(len(share), size=size, p=share))
-
-
-def stack_rows(parts: Sequence[Any]) -> Any:
-    """Stack encoded rows of one family, one lot under the other."""
-    first = parts[0]
-    if isinstance(first, BlockRows):
-        return BlockRows({block: stack_rows([part.parts[block] for part in parts]) for block in first.parts})
-    return sp.vstack(parts, format="csr") if any(map(sp.issparse, parts)) else np.concatenate(parts)

@@ -9,12 +9,12 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.special import logsumexp
 
-from bayesppl.analysis.new_rows import simulate_lots, stack_rows
+from bayesppl.analysis.new_rows import simulate_lots
 from bayesppl.analysis.parameter_tables import row_names
 from bayesppl.conjugate import Dirichlet
 from bayesppl.conjugate.documents import nested_documents
 from bayesppl.data.arguments import generator, real, whole
-from bayesppl.families.composite import BlockRows
+from bayesppl.families.block_rows import BlockRows, stack_rows
 from bayesppl.families.covariates import Covariates, of_rows
 from bayesppl.families.gaps import missing_cells
 from bayesppl.families.multinomial import Multinomial

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from bayesppl.analysis.left_out_joints import Joints, density_of, require_exact, row_joints
-from bayesppl.analysis.new_rows import stack_rows
 from bayesppl.analysis.scores import log_scores
 from bayesppl.analysis.temperature import temper
 from bayesppl.conjugate import Joint
@@ -34,6 +33,7 @@ from bayesppl.data.labels import one_hot
 from bayesppl.data.rows import Rows
 from bayesppl.data.table import Table
 from bayesppl.errors import rows_before
+from bayesppl.families.block_rows import stack_rows
 from bayesppl.families.fixed_by_rows import fixed_by_rows
 from bayesppl.families.gaps import require_summable
 from bayesppl.kernels.arrays import Array, close_leaves, logarithm

@@ -19,6 +19,7 @@ from scipy.sparse import csr_array, issparse
 
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
+from bayesppl.families.block_rows import stack_rows
 from bayesppl.families.covariates import Covariates
 from bayesppl.families.support import Support, check_support, checked_numbers
 from bayesppl.kernels.arrays import Array, dense
@@ -137,8 +138,11 @@ class BoundColumns(ABC):
         """Find the simulated rows that a table may hold, which has no unseen levels: (n_rows,) bool."""
         return np.ones(X.shape[0], dtype=bool)
 
-    def with_seen(self, X: Any, others: Any) -> Any:
-        """Replace cells of unseen levels by those of other rows, as many."""
+    def with_seen(self, X: Any, others: Any, *, apart: bool = False) -> Any:
+        """Replace cells of unseen levels, with all columns that they depend on, by those of other rows, as many.
+
+        With ``apart`` such cells alone, whatever they depend on.
+        """
         return X
 
     @abstractmethod
@@ -323,8 +327,11 @@ class JointColumns(BoundColumns):
     def are_possible(self, X: Any) -> Array:
         return self.within.are_possible(X)
 
-    def with_seen(self, X: Any, others: Any) -> Any:
-        return self.within.with_seen(X, others)
+    def with_seen(self, X: Any, others: Any, *, apart: bool = False) -> Any:
+        if apart:
+            return self.within.with_seen(X, others, apart=True)
+        places = np.arange(X.shape[0])
+        return stack_rows([X, others])[np.where(self.are_possible(X), places, len(places) + places)]
 
     def label_rows(self, X: Any, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         return self.within.label_rows(X, prefix)

@@ -23,8 +23,9 @@ from bayesppl.conjugate.sparse_means import SparseMeans
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.table import Table
 from bayesppl.errors import ImproperError, NotConjugateError
+from bayesppl.families.block_rows import BlockRows
 from bayesppl.families.components import COMPONENT, COMPONENT_WEIGHT, component_labels
-from bayesppl.families.composite import BlockRows, CompositeFamily, prefixed
+from bayesppl.families.composite import CompositeFamily, prefixed
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, covariates_of
 from bayesppl.families.family import ConjugateFamily, Evidence, Family
 from bayesppl.families.mixture import Mixture

@@ -21,6 +21,7 @@ from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.names import spelled
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError
+from bayesppl.families.block_rows import BlockRows
 from bayesppl.families.bound import BoundColumns, Described, Dims, Factor, of_block
 from bayesppl.families.choosing.block_columns import divided
 from bayesppl.families.choosing.column_choice import ColumnChoice, skip_impossible
@@ -29,25 +30,6 @@ from bayesppl.families.family import ConjugateFamily, Family
 from bayesppl.families.mixture import Mixture
 from bayesppl.families.support import ANYTHING, Support
 from bayesppl.kernels.arrays import Array, Theta
-
-
-@dataclass(frozen=True, eq=False)
-class BlockRows:
-    """Encoded rows of several blocks; indexed like an array of rows."""
-
-    parts: Mapping[str, Any]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of rows, and that of the encoded columns of all blocks."""
-        shapes = [part.shape for part in self.parts.values()]
-        return shapes[0][0], sum(shape[1] for shape in shapes)
-
-    def __len__(self) -> int:
-        return int(self.shape[0])
-
-    def __getitem__(self, rows: Any) -> BlockRows:
-        return BlockRows({block: part[rows] for block, part in self.parts.items()})
 
 
 @final
@@ -116,9 +98,9 @@ class BlockColumns(BoundColumns):
     def are_possible(self, X: BlockRows) -> Array:
         return np.all([block.are_possible(X.parts[name]) for name, block in self.blocks.items()], axis=0)
 
-    def with_seen(self, X: BlockRows, others: BlockRows) -> BlockRows:
-        parts = {name: block.with_seen(X.parts[name], others.parts[name]) for name, block in self.blocks.items()}
-        return BlockRows(parts)
+    def with_seen(self, X: BlockRows, others: BlockRows, *, apart: bool = False) -> BlockRows:
+        pairs = ((name, block, X.parts[name], others.parts[name]) for name, block in self.blocks.items())
+        return BlockRows({name: block.with_seen(own, other, apart=apart) for name, block, own, other in pairs})
 
     def label_rows(self, X: BlockRows, prefix: str = "") -> dict[str, tuple[tuple[str, ...], Array]]:
         return {

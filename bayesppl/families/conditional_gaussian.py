@@ -25,11 +25,12 @@ from bayesppl.conjugate.outcomes import completed
 from bayesppl.conjugate.row_statistics import JointRows
 from bayesppl.data.arguments import one_of
 from bayesppl.data.table import Table
+from bayesppl.families.block_rows import BlockRows
 from bayesppl.families.bound import JointColumns
 from bayesppl.families.categorical import Categorical, JointCategorical, TableFamily
 from bayesppl.families.categorical_blocks import CategoricalBlocks
 from bayesppl.families.choosing.infer_families import Integers, categories_and_numbers
-from bayesppl.families.composite import BlockRows, GivenBlocks, parameters_of
+from bayesppl.families.composite import GivenBlocks, parameters_of
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import ConjugateFamily, Missing
 from bayesppl.families.find_levels import Levels

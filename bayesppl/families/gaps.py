@@ -21,8 +21,9 @@ from bayesppl.conjugate.row_statistics import sum_shares
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.labels import one_hot
 from bayesppl.errors import RowError
+from bayesppl.families.block_rows import BlockRows
 from bayesppl.families.components import Allocated, with_counts
-from bayesppl.families.composite import BlockRows, CompositeFamily, parameters_of
+from bayesppl.families.composite import CompositeFamily, parameters_of
 from bayesppl.families.conditional_gaussian import ConditionalGaussian
 from bayesppl.families.family import Family
 from bayesppl.families.gaussian_full import CorrelatedNormals

@@ -155,8 +155,11 @@ class LevelColumns(BoundColumns):
     def are_possible(self, X: Array) -> Array:
         return ~self._unseen(X).any(1)
 
-    def with_seen(self, X: Array, others: Array) -> Array:
-        return np.where(self._unseen(X), others, X)
+    def with_seen(self, X: Array, others: Array, *, apart: bool = False) -> Array:
+        unseen = self._unseen(X)
+        for group in () if apart else map(list, self.groups):
+            unseen[:, group] = unseen[:, group].any(1, keepdims=True)
+        return np.where(unseen, others, X)
 
     def _unseen(self, X: Array) -> Array:
         """Find cells of unseen levels, where these are no outcome of rows: (n_rows, n_columns)."""

@@ -24,9 +24,10 @@ from bayesppl.conjugate import Beta
 from bayesppl.conjugate.membership import Membership
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.families.bernoulli import Bernoulli
+from bayesppl.families.block_rows import BlockRows
 from bayesppl.families.bound import Measure, NumberColumns
 from bayesppl.families.categorical import Categorical
-from bayesppl.families.composite import BlockRows, GivenBlocks
+from bayesppl.families.composite import GivenBlocks
 from bayesppl.families.family import Family, require_family
 from bayesppl.families.support import COUNTS, REAL_NUMBERS, Support, check_support, checked_numbers
 from bayesppl.families.transformed import Transformed

@@ -1,6 +1,7 @@
 """Decisions against enumeration of all actions, and error rates against known ones."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.datasets import load_iris
@@ -144,6 +145,19 @@ def test_rows_of_equal_confidence_are_decided_together_or_not_at_all():
     assert clf.predict_proba(rows).max(1) == pytest.approx([1, 0.75, 0.75, 0.75])
     assert clf.threshold_for(rows, error_rate=0.15).coverage == 0.25
     assert clf.threshold_for(rows, error_rate=0.19).coverage == 1.0
+
+
+@pytest.mark.filterwarnings("ignore:.*unseen")
+def test_error_rate_is_that_of_predictions_which_skip_unseen_levels():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.choice(list("uvw"), (12, 20))).add_prefix("c")
+    clf = bp.CategoricalNB().fit(table, np.where(np.arange(12) % 4, "a", "b"))
+    rates = clf.expected_error_rate(draws=500, rows=200, random_state=0)
+    rows, labels = clf.sample(20_000, random_state=1)
+    assert (rows == "(unseen)").any(axis=1).mean() > 0.5
+    wrong = clf.predict(rows) != labels
+    error = np.sqrt(rates.var() / len(rates) + wrong.var() / len(wrong))
+    assert abs(rates.mean() - wrong.mean()) < 4 * error + 4 * np.sqrt(wrong.var() / 1000)
 
 
 def test_error_rate_counts_the_label_decided_not_the_best_one():

@@ -178,6 +178,24 @@ def test_rows_are_named_by_the_index_of_a_frame():
     assert not found["is_novel"].sel(row=[1, 2]).any()
 
 
+@pytest.mark.parametrize("clf", [bp.TreeNB(), bp.JointCategoricalNB()], ids=["tree", "joint"])
+def test_rows_of_columns_that_depend_on_each_other_are_compared_with_rows_that_a_table_may_hold(clf):
+    """Where levels are learned: a cell of another row beside the others would be the rarest of all."""
+    rng, draws = np.random.default_rng(0), 4000
+    codes = np.arange(15) % 2
+    cells = (rng.integers(0, 3, 15)[:, None] + codes[:, None] * np.arange(2)) % 3
+    X = pd.DataFrame(np.array(list("uvw"))[cells], columns=["one", "two"])
+    clf.fit(X, codes)
+    every = pd.DataFrame(list(product("uvw", repeat=2)), columns=X.columns)
+    found = clf.novelty(every, draws=draws, random_state=0)
+    log_density = found["log_density"].values
+    mass = np.exp(log_density)
+    expected = np.array([mass[log_density <= each + 1e-9].sum() for each in log_density]) / mass.sum()
+    assert mass.sum() < 0.95
+    errors = np.sqrt(expected * (1 - expected) / draws) + 1 / draws
+    assert (np.abs(found["p_value"].values - expected) < 4 * errors).all()
+
+
 def test_rows_are_compared_with_rows_of_levels_that_a_table_may_hold():
     """Where levels are learned: models of whose rows two thirds, or all but a few, have an unseen one."""
 

@@ -11,9 +11,10 @@ from bayesppl.conjugate.covariance_graphs import columns_of
 from bayesppl.data.labels import one_hot
 from bayesppl.errors import NotConjugateError
 from bayesppl.families import Family
+from bayesppl.families.block_rows import BlockRows
 from bayesppl.families.categorical import TableFamily
 from bayesppl.families.cells import CellFamily, cell_terms
-from bayesppl.families.composite import BlockRows, CompositeFamily
+from bayesppl.families.composite import CompositeFamily
 from bayesppl.families.gaps import have_gaps
 from bayesppl.families.gaussian_diagonal import IndependentNormals, normal_terms
 from bayesppl.families.gaussian_full import CorrelatedNormals

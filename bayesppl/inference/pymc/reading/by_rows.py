@@ -21,8 +21,8 @@ from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.table import Table
 from bayesppl.errors import NotConjugateError, UndefinedEstimateError
 from bayesppl.families import Family
+from bayesppl.families.block_rows import BlockRows
 from bayesppl.families.bound import BoundColumns, Described, Factor, Measure, together
-from bayesppl.families.composite import BlockRows
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import Missing
 from bayesppl.inference.pymc.reading.layout import Layout

@@ -15,7 +15,7 @@ from bayesppl.conjugate.statistics import Statistics
 from bayesppl.data.read_table import as_table
 from bayesppl.data.table import Table
 from bayesppl.families import ConjugateFamily, closed_forms
-from bayesppl.families.composite import BlockRows
+from bayesppl.families.block_rows import BlockRows
 from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.drawn_factors import DrawnFactor
