@@ -29,13 +29,20 @@ _MARKS = ("?", "-", "--", ".", "n.a.", "unknown", "missing", "none")
 # Dates in figures, such as 2007-11-11 or 3/4/98, and what may follow: a time.
 _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?")
 
+# Marks that part thousands: spaces of three kinds among them.
+_PARTS = r"[_'\u2019\u00a0\u202f ]"
+
 # How else numbers are written, and what is to be done.
 _SPELLINGS = {
-    re.compile(r"-?[1-9]\d{0,2}(,\d{3})+(\.\d+)?"): "if commas part the thousands, pass --thousands ,",
-    re.compile(r"-?[1-9]\d{0,2}([_'\u2019\u00a0\u202f]\d{3})+(\.\d+)?"): (
-        "if the mark parts the thousands, pass it as --thousands"
+    re.compile(r"-?[1-9]\d{0,2}(,\d{2,3})*,\d{3}(\.\d+)?"): "if commas part the thousands, pass --thousands ,",
+    re.compile(rf"-?[1-9]\d{{0,2}}({_PARTS}\d{{3}})+(\.\d+)?"): (
+        "if the mark parts the thousands, pass it as --thousands, any space as ' '"
     ),
-    re.compile(r"[+-]?\d*,\d+"): "if commas mark decimals, pass --decimal ,",
+    re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?"): "if commas mark decimals, pass --decimal ,",
+    re.compile(rf"[+-]?\d{{1,3}}(({_PARTS}\d{{3}})*,\d+|({_PARTS}\d{{3}})+)"): (
+        "if commas mark decimals, pass --decimal , and the mark that parts the thousands as --thousands, any "
+        "space as ' '"
+    ),
     re.compile(r"[+-]?\d{1,3}(\.\d{3})*,\d+"): (
         "pass --thousands . --decimal , if points part the thousands and commas mark decimals"
     ),
@@ -47,7 +54,7 @@ _SPELLINGS = {
 # Numbers with a currency or a unit, as US$5.20, CHF 5 or 5 km/h, but not codes, as A12; the groups are the unit.
 _SIGNS = "$€£¥₹₽₩₺₪฿₫₴₦"
 _WITH_UNIT = re.compile(
-    rf"[+-]?([^\W\d_]{{1,3}}\.?\s|[^\W\d_]{{0,2}}[{_SIGNS}])?\s?[+-]?\d[\d.,]*"
+    rf"[+-]?([^\W\d_]{{1,3}}\.?\s|[^\W\d_]{{0,2}}[{_SIGNS}])?\s?[+-]?\d[\d.,]*(?:{_PARTS}\d{{3}}[\d.,]*)*"
     rf"\s?([^\W\d_%°{_SIGNS}][^\s\d]{{0,5}}[23²³]?|[%°{_SIGNS}][^\s\d]{{0,2}})?"
 )
 

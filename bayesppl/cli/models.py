@@ -43,7 +43,7 @@ _OPTIONS = {
 # What else of Python messages name, and what to write instead.
 _OTHERS = {
     r" \(truth values by .*?, or model levels with bayesppl\.Categorical": "",
-    **{rf"bayesppl\.{estimator}\b": f"--model {model}" for model, estimator in MODELS.items()},
+    **{rf"bayesppl\.{estimator}\b(?!\(\)\))": f"--model {model}" for model, estimator in MODELS.items()},
     r"bayesppl\.Categorical\(\)": "--model categorical-nb",
     r"bayesppl\.Categorical\b": "--categorical COLUMN",
     r"bayesppl\.Gaussian\('tied'\)": "--model lda",

@@ -97,7 +97,11 @@ def csv_options(command: Callable[..., None]) -> Callable[..., None]:
         help="What stands for a missing cell besides empty cells, NA, NaN, nan, N/A, n/a, NULL, null, None, <NA> "
         "and #N/A, such as 'n.a.' or ?; may be repeated.",
     )
-    @click.option("--thousands", metavar="MARK", help="Mark between thousands in the numbers of a CSV file.")
+    @click.option(
+        "--thousands",
+        metavar="MARK",
+        help="Mark between thousands in the numbers of a CSV file; ' ' is any space.",
+    )
     @wraps(command)
     def with_dialect(
         *args: Any,

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from bayesppl.cli.files import Dialect, require_place
+from bayesppl.cli.files import TEXT, Dialect, format_of, require_place
 from bayesppl.cli.fit import DATA_ARGUMENT, MODEL_ARGUMENT, RULES, fit
 from bayesppl.cli.options import SEED_OPTION, Grouped, csv_options
 from bayesppl.cli.terminal import cells, is_number, say, shown
 from bayesppl.data.names import positions_of, visible
+
+# How numbers are written in a text file, and gaps in any.
+_READING = ("decimal", "thousands", "na_values")
+
+# Truth values in words that are not read as such.
+_TRUTHS = ("yes", "no", "y", "n", "t", "f", "ja", "nein", "wahr", "falsch", "oui", "non", "vrai", "faux")
 
 
 @click.command(
@@ -77,7 +84,8 @@ def predict(
     Rows are read, classified and written a batch at a time, so that DATA may be larger than memory. The output has
     a line per row: the columns kept, the predicted label, and the probability p(LABEL) of every label; with
     --interval also lower(LABEL) and upper(LABEL); with --explain also reason 1, weight 1, and so on. Columns of
-    DATA are found by name, in any order. Those kept of a text file are copied as they are written.
+    DATA are found by name, in any order. Those kept of a text file are copied as they are written. Where they are
+    not given, --decimal, --thousands and --na-values are those of the fit.
     In CSV an apostrophe stands before text that a spreadsheet would take for a formula.
     """
     if out is not None:
@@ -95,8 +103,10 @@ def predict(
     known = classifier.levels_of_columns().items()
     texts_in_part = {name for name, levels in known if any(isinstance(level, str) for level in levels)}
     fitted = list(getattr(classifier, "feature_names_in_", positions_of(classifier.n_features_in_)))
+    of_fit = _options_of_fit(model)
+    dialect = _as_in_fit(dialect, of_fit, data)
     file = DataFile(data, dialect, known=known_texts(classifier), features=fitted)
-    ignored = (*drop, *(name for name in _dropped_in_fit(model) if name in file.columns and name not in keep))
+    ignored = (*drop, *(name for name in of_fit.get("drop", ()) if name in file.columns and name not in keep))
     read = classifier.columns_read()
     names = _features(list(file.columns), keep, ignored, data, fitted, read)
     _refuse_text(file, read.intersection(names) - texts_in_part)
@@ -182,14 +192,32 @@ def _reasons(classifier: Any, X: Any, predicted: Any, rule: Any, most: int, seed
     return columns
 
 
-def _dropped_in_fit(model: Path) -> tuple[str, ...]:
-    """Find the columns that ``bayesppl fit`` was told to drop when it made a model."""
+def _options_of_fit(model: Path) -> dict[str, Any]:
+    """Return the options of the ``bayesppl fit`` that made a model; none where another program did."""
     from bayesppl.files.saving import read_provenance
 
     words = shlex.split(str(read_provenance(model).get("command", "")))
     if words[:2] != ["bayesppl", "fit"]:
-        return ()
-    return tuple(fit.make_context("fit", words[2:], resilient_parsing=True).params["drop"] or ())
+        return {}
+    return fit.make_context("fit", words[2:], resilient_parsing=True).params
+
+
+def _as_in_fit(dialect: Dialect, of_fit: Mapping[str, Any], data: Path) -> Dialect:
+    """Read numbers and gaps as the rows of the fit were read, but for the options that are given."""
+    context = click.get_current_context()
+    given = [name for name in _READING if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    marks = () if {"decimal", "thousands"}.intersection(given) or format_of(data) not in TEXT else _READING[:2]
+    names = (*marks, *(() if "na_values" in given else _READING[2:]))
+    taken = {name: of_fit[name] for name in names if of_fit.get(name) not in (None, getattr(dialect, name))}
+    if not taken:
+        return dialect
+    words = [
+        f"--{name.replace('_', '-')} {shlex.quote(mark)}"
+        for name, marks in taken.items()
+        for mark in (marks if name == "na_values" else [marks])
+    ]
+    say(f"{data} is read as the rows of the fit: {' '.join(words)}", err=True)
+    return dialect._replace(**taken)
 
 
 def _features(
@@ -233,16 +261,18 @@ def _refuse_text(file: Any, names: Collection[str]) -> None:
         if found is not None:
             raise ValueError(
                 f"column {name!r} holds the text {found[1]!r} in row {found[0]} and held no text in the fit; "
-                f"{_remedy(found[1])}"
+                f"{_remedy(found[1], file.is_text)}"
             )
 
 
-def _remedy(cell: str) -> str:
-    if is_number(cell):
+def _remedy(cell: str, is_text: bool) -> str:
+    is_parted = is_number(cell.replace(",", ""))
+    if is_number(cell) or (is_parted and not is_text):
         return "convert the column to numbers"
-    if is_number(cell.replace(",", "")):
+    if is_parted:
         return "if the comma is part of a number, pass --decimal , or --thousands ,"
+    truth = "if that is a truth value, write it as true or false; " if cell.strip().lower() in _TRUTHS else ""
     return (
-        f"if that means a missing value, leave the cell empty or pass --na-values {shlex.quote(cell)}; otherwise "
-        "correct it, or fit a model to rows that hold such text too"
+        f"{truth}if that means a missing value, leave the cell empty or pass --na-values {shlex.quote(cell)}; "
+        "otherwise correct it, or fit a model to rows that hold such text too"
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayesppl.data.arguments import aligned, labels_of, real
-from bayesppl.data.frames import warn_of_other_orders
+from bayesppl.data.frames import warn_of_other_orders, warn_of_places
 from bayesppl.data.labels import Unlabelled, codes_among, encode_labels, warn_of_minus_one, without_missing
 from bayesppl.data.names import listed, spelled
 from bayesppl.data.partly_known import PartlyKnown, Votes
@@ -145,6 +145,8 @@ def read_annotated(
         table: Table = MatrixTable((), np.empty((n_rows, 0)))
     else:
         warn_of_other_orders(X, sample_weight=sample_weight, **({} if is_long else {"annotations": annotations}))
+        if is_long:
+            warn_of_places(X)
         table, rows = as_table(X), np.asarray(items)
         outside = np.isin(rows, np.arange(len(table)), invert=True)
         if outside.any():

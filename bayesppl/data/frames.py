@@ -213,6 +213,19 @@ def warn_of_other_orders(X: Any, **given: Any) -> None:
             )
 
 
+def warn_of_places(X: Any) -> None:
+    """Warn where places of the rows of ``X`` are labels of its index in pandas, too, which has another order."""
+    if not nw.dependencies.is_pandas_dataframe(X) or X.index.tolist() == list(range(len(X))):
+        return
+    if X.index.isin(range(len(X))).all() and X.index.is_unique:
+        warn(
+            "items of annotations are places of the rows of X, and its index holds the same numbers in another "
+            "order. If they name the index, pass X.sort_index(), and sample_weight likewise; otherwise "
+            "X.reset_index(drop=True)",
+            UserWarning,
+        )
+
+
 def _is_other_order(X: Any, y: Any) -> bool:
     is_series_or_frame = nw.dependencies.is_pandas_series(y) or nw.dependencies.is_pandas_dataframe(y)
     if not (nw.dependencies.is_pandas_dataframe(X) and is_series_or_frame):

@@ -92,7 +92,7 @@ def _read_sparse(X: Any) -> csr_array:
 def _as_array(X: Any) -> Array:
     """Make an array of lists, masked cells or whatever else numpy takes; cells of lists keep their types."""
     if isinstance(X, np.ma.MaskedArray):
-        return _with_gaps(X)
+        return with_gaps(X)
     try:
         array = np.asarray(X)
     except ValueError:
@@ -110,7 +110,7 @@ def _as_array(X: Any) -> Array:
     return array
 
 
-def _with_gaps(X: Any) -> Array:
+def with_gaps(X: Any) -> Array:
     """Fill masked cells with NaN; whatever is no floating-point number keeps its type beside gaps."""
     if not np.ma.is_masked(X):
         return np.asarray(X.data)

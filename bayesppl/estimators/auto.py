@@ -95,7 +95,8 @@ class AutoClassifier(StackAnswers):
             Numbers, text, truth values; cells may be missing.
         y : (n_rows,) array-like
         sample_weight : (n_rows,) array-like, optional
-            A row of weight 2 counts as two rows, which are left out together.
+            A row of weight 2 counts as two rows, which are left out together; where columns are recoded (by
+            transformers of your own, or into bins and scores), a row of any weight counts once.
 
         Returns
         -------

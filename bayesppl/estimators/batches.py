@@ -90,6 +90,8 @@ def fit_parquet[T: DeclaredClassifier](
     progress: bool = False,
 ) -> T:
     """Fit an estimator on Parquet files; see :meth:`bayesppl.GenerativeClassifier.fit_parquet`."""
+    if isinstance(columns, str):
+        raise TypeError(f"columns must be a list of names, found {columns!r}; write [{columns!r}]")
     others = (target,) if sample_weight is None else (target, sample_weight)
     dataset = open_parquet(path, None if columns is None else {*others, *columns})
     names = [name for name in dataset.schema.names if name not in others] if columns is None else list(columns)

@@ -108,13 +108,14 @@ def _try(name: str, clf: Any, rows: Rows, n_jobs: int | None) -> LeftOut:
 def fit_and_leave_out(name: str, recoding: AnyRecoding, clf: Learner, rows: Rows) -> LeftOut:
     """Fit an estimator of ours to recoded rows, and predict each of them from the others.
 
-    Exactly, where all that the rows determine is learned anew without each of them. Densities that labels choose
-    are chosen anew for folds, where rows are so few that one of them matters.
+    Exactly, where all that the rows determine is learned anew without each of them. Densities that labels choose,
+    and weights of columns, are found anew for folds, where rows are so few that one of them matters.
     """
     seen = recoding.grow(rows.table, rows.codes, rows.weights) if isinstance(recoding, Leaves) else None
     recoded = replace(rows, table=recoding.transform(rows.table))
     fitted = replace(clf._infer(start(clf, recoded), recoded), rows=None)
-    if is_chosen_by_labels(fitted.model.family) and len(rows) <= MOST_LEFT_OUT:
+    by_labels = clf.calibration == "weights" or is_chosen_by_labels(fitted.model.family)
+    if by_labels and len(rows) <= MOST_LEFT_OUT:
         if clf.calibration is None:
             return fit_and_leave_out(name, recoding, clone(clf).set_params(calibration="temperature"), rows)
         return leave_out_by_folds(name, recoding, fitted, recoded, lambda part: clf._infer(start(clf, part), part))

@@ -35,6 +35,8 @@ def compare_models(
     The posterior probability of model m is :math:`p(m \mid D) \propto p(m)\,p(D \mid m)` (Kass & Raftery
     1995). The evidence judges a model together with its prior; the leave-one-out scores depend on the prior far
     less. The evidence is that of the model, whatever its ``rule``; the leave-one-out scores are those of the rule.
+    Weights of columns (``calibration="weights"``) are learned from labels and held fixed as rows are left out;
+    where rows are few for the columns, this favours their model.
 
     Parameters
     ----------

@@ -39,8 +39,9 @@ from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.kernels.tree_sums import directed_edges
 
 _INCOMPLETE = (
-    "trees cannot be fitted to incomplete rows in closed form. Drop or impute them, write gaps as a level of "
-    "their own, as by X.fillna('missing'), or use bayesppl.CategoricalNB, which skips missing cells exactly."
+    "trees cannot be fitted to incomplete rows in closed form. Drop or impute them, write gaps among texts as a "
+    "level of their own, as by X['column'].fillna('missing'), or use bayesppl.MixedNB, which skips missing cells "
+    "exactly."
 )
 
 

@@ -52,8 +52,8 @@ MOST_COMPLETIONS = 20_000
 
 _REFUSAL = (
     "numbers that depend on categories cannot be fitted to rows that lack some in closed form. Drop or impute "
-    "them, write gaps as a level of their own, as by X.fillna('missing'), or use bayesppl.MixedNB, which skips "
-    "missing cells exactly."
+    "them, write gaps as a level of their own, as by X['column'].fillna('missing'), or use bayesppl.MixedNB, "
+    "which skips missing cells exactly."
 )
 
 #: How the categories depend on each other within a class.

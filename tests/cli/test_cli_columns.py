@@ -121,6 +121,14 @@ def test_marks_of_missing_cells_are_named_with_the_options_that_read_them():
     [
         (["1,5", "-0,25", ",75"], "if commas mark decimals, pass --decimal ,"),
         (["1,200", "12,500.50", "3,000,000"], "if commas part the thousands, pass --thousands ,"),
+        (["8,62,561.56", "12,500"], "if commas part the thousands, pass --thousands ,"),
+        (["8,626E+03", "1,5"], "if commas mark decimals, pass --decimal ,"),
+        (["8\u202f625,62 €", "12,50 €"], "write them without €"),
+        (
+            ["8 625,62", "1\u202f000", "12,5"],
+            "if commas mark decimals, pass --decimal , and the mark that parts the thousands as --thousands, any "
+            "space as ' '",
+        ),
         (["12.5%", "3 %", "-1%"], "write them without %"),
         (["$1,234.50", "$80", "-$5.1"], "write them without $"),
         (["599,28 €", "1.429,50 €"], "write them without €"),
@@ -130,12 +138,15 @@ def test_marks_of_missing_cells_are_named_with_the_options_that_read_them():
         (["'4.2'", "'137'"], "write numbers without quotes, or in double quotes"),
         (["(187.87)", "(1,022.67)"], "write negative amounts with a minus sign, and not in brackets"),
         (["\u22121.5", "\u22120.5"], "write their minus signs as -"),
-        (["1\u00a0500", "2\u00a0300.5"], "if the mark parts the thousands, pass it as --thousands"),
+        (
+            ["1\u00a0500", "2\u00a0300.5"],
+            "if the mark parts the thousands, pass it as --thousands, any space as ' '",
+        ),
         (
             ["204.091,91", "1.500,5", "12,25"],
             "pass --thousands . --decimal , if points part the thousands and commas mark decimals",
         ),
-        (["1_500", "12_300"], "if the mark parts the thousands, pass it as --thousands"),
+        (["1_500", "12_300"], "if the mark parts the thousands, pass it as --thousands, any space as ' '"),
     ],
 )
 def test_numbers_that_are_written_otherwise_throughout_are_recognised(cells, advice):
@@ -395,6 +406,16 @@ def test_thousands(run, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("n;kind\n1'000;a\n1'100;a\n2'500;b\n2'600;b\n")
     assert run("compare", path, "--target", "kind", "--sep", ";", "--thousands", "'")[0] == 0
+
+
+def test_thousands_parted_by_any_space(run, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("n;kind\n1 000,5;a\n1\u00a0100;a\n2\u202f500;b\n1 002\u202f600;b\n", encoding="utf-8")
+    options = ["--sep", ";", "--decimal", ",", "--thousands", " "]
+    saved = ["--target", "kind", "--model", "gaussian-nb", "--save", tmp_path / "m.npz"]
+    assert run("fit", path, *options, *saved)[0] == 0
+    found = bp.load(tmp_path / "m.npz").estimates()["mean"].sel(estimate="mle")
+    np.testing.assert_allclose(found.values[:, 0], [(1000.5 + 1100) / 2, (2500 + 1002600) / 2])
 
 
 def test_a_mark_of_thousands_stands_before_three_digits(run, tmp_path):

@@ -38,6 +38,7 @@ def saved(run, tmp_path, request):
         ("size", "not yet", "--na-values 'not yet'"),
         ("size", "1,5", "--decimal , or --thousands ,"),
         ("ripe", "maybe", "--na-values maybe"),
+        ("ripe", "WAHR", "if that is a truth value, write it as true or false; "),
     ],
 )
 def test_the_cell_its_row_and_the_remedy(run, saved, tmp_path, rows, name, cell, remedy):
@@ -58,6 +59,42 @@ def test_the_remedy_works(run, saved, tmp_path):
     marked = run("predict", saved, tmp_path / "new.csv", "--na-values", "x")
     assert marked[0] == 0
     assert marked[1] == run("predict", saved, tmp_path / "empty.csv")[1]
+
+
+def test_numbers_are_read_as_in_the_fit_unless_options_are_given(run, tmp_path):
+    rng = np.random.default_rng(0)
+    kind = np.repeat(["a", "b"], 60)
+    sales = np.rint(1e6 * rng.uniform(1, 2, 120) * np.where(kind == "a", 1, 2)) / 1e3
+    cells = [f"{value:,.3f}".translate(str.maketrans(",.", ".,")) for value in sales]
+    cells[::7] = ["-999"] * len(cells[::7])
+    pd.DataFrame({"sales": cells, "kind": kind}).to_csv(tmp_path / "t.csv", index=False, sep=";")
+    marks = ["--decimal", ",", "--thousands", ".", "--na-values", "-999"]
+    options = ["--target", "kind", "--sep", ";", "--save", tmp_path / "m.nc"]
+    assert run("fit", tmp_path / "t.csv", "--model", "gaussian-nb", *options, *marks)[0] == 0
+    new = ["predict", tmp_path / "m.nc", tmp_path / "t.csv", "--sep", ";", "--keep", "kind"]
+    status, expected, silent = run(*new, *marks)
+    assert (status, silent) == (0, "")
+    status, found, said = run(*new)
+    assert (status, found) == (0, expected)
+    assert "is read as the rows of the fit: --decimal , --thousands . --na-values -999" in said
+    as_numbers = pd.DataFrame({"sales": np.where(np.arange(120) % 7, sales, -999), "kind": kind})
+    as_numbers.to_csv(tmp_path / "plain.csv", index=False)
+    new[2:5] = [tmp_path / "plain.csv"]
+    status, found, said = run(*new, "--decimal", ".")
+    assert (status, found) == (0, expected)
+    assert "is read as the rows of the fit: --na-values -999" in said
+    as_numbers.to_parquet(tmp_path / "plain.parquet")
+    status, found, said = run("predict", tmp_path / "m.nc", tmp_path / "plain.parquet", "--keep", "kind")
+    assert (status, found) == (0, expected)
+
+
+def test_commas_in_texts_of_parquet_are_to_be_converted(run, saved, tmp_path):
+    new = ROWS.drop(columns="kind").astype({"size": str})
+    new.loc[3, "size"] = "0,22"
+    new.to_parquet(tmp_path / "new.parquet")
+    _, _, err = run("predict", saved, tmp_path / "new.parquet")
+    assert "convert the column to numbers" in err
+    assert "--decimal" not in err
 
 
 def test_numbers_written_as_text_in_parquet(run, saved, tmp_path):

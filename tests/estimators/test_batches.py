@@ -142,6 +142,11 @@ def test_columns_that_are_not_read_may_differ_between_parquet_files(tmp_path):
         bp.GaussianNB().fit_parquet(tmp_path, "label")
 
 
+def test_a_single_name_in_place_of_a_list_of_columns_is_refused(files):
+    with pytest.raises(TypeError, match=r"columns must be a list of names, found 'a'; write \['a'\]"):
+        bp.GaussianNB().fit_parquet(files[0], "label", columns="a")
+
+
 def test_a_folder_without_parquet_files_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"holds no Parquet files; give a file, or a folder that has some"):
         bp.GaussianNB().fit_parquet(tmp_path, "label")

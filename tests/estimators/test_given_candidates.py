@@ -152,6 +152,24 @@ def test_columns_of_a_data_frame_are_transformed_by_their_names() -> None:
     assert clf.candidate_scores()["left_out"].values.tolist() == ["exactly", "by folds"]
 
 
+def test_weights_of_columns_are_learned_without_the_rows_that_they_predict() -> None:
+    """Against refits: of as many columns as rows, most of which hold nothing, weights fit the labels too well."""
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 2, 60)
+    rows = rng.normal(size=(60, 60)) + codes[:, None] * np.r_[np.ones(5), np.zeros(55)]
+    naive = bp.GaussianNB(calibration="weights")
+    clf = bp.AutoClassifier({"weighted": naive}).fit(rows, codes)
+    found = clf.candidate_scores().sel(model="weighted")
+    assert found["left_out"] == "by folds"
+    scores = np.empty(60)
+    for row in range(60):
+        rest = np.delete(np.arange(60), row)
+        refit = clone(naive).fit(rows[rest], codes[rest])
+        scores[row] = refit.predict_log_proba(rows[[row]])[0, codes[row]]
+    assert abs(float(found["log_score"]) - scores.mean()) < 2 * scores.std() / np.sqrt(60)
+    assert scores.mean() < clone(naive).fit(rows, codes).loo().log_score[0] - 0.05
+
+
 def test_weights_of_rows_reach_guests() -> None:
     weight = np.ones(len(Y))
     weight[::3], weight[1::3] = 0.0, 2.0

@@ -296,6 +296,15 @@ def test_columns_of_a_model_without_names_are_found_by_position():
     np.testing.assert_array_equal(read.predict_proba(frames), read.predict_proba({"n": n, "x": x}))
 
 
+def test_masked_cells_of_a_mapping_are_missing():
+    read = bp.from_pymc(_two_variables({"class": ["no", "yes"]}), "y")
+    n, x = np.array([[0, 4], [2, 3]]), np.array([[0.5, 2.0], [-1.0, 4.0]])
+    gaps = np.array([[True, False], [False, False]])
+    masked = {name: np.ma.masked_array(np.where(gaps, 99, rows), gaps) for name, rows in (("n", n), ("x", x))}
+    without = {name: np.where(gaps, np.nan, rows) for name, rows in (("n", n), ("x", x))}
+    np.testing.assert_array_equal(read.predict_proba(masked), read.predict_proba(without))
+
+
 def test_the_estimator_has_what_scikit_learn_asks_for(clf):
     assert clf.classes_.tolist() == ["no", "yes"]
     assert clf.class_count_.tolist() == [2.0, 3.0]

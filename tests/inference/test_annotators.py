@@ -272,6 +272,18 @@ def test_votes_and_features_together():
     assert (proba[0][~has_votes].argmax(1) == y[~has_votes]).mean() > 0.9
 
 
+def test_places_that_are_labels_of_an_index_in_another_order_are_pointed_out():
+    X, y, _ = noisy_iris()
+    frame = pd.DataFrame(X).add_prefix("x").sample(frac=1, random_state=0)
+    given = pd.DataFrame({"item": np.arange(150), "annotator": "one", "label": y})
+    clf = bp.GaussianNB(inference="em", label_noise=np.eye(3))
+    with pytest.warns(UserWarning, match=r"places of the rows of X, and its index .*pass X\.sort_index\(\)"):
+        clf.fit(frame, annotations=given)
+    assert clf.fit(frame.sort_index(), annotations=given).score(X, y) > 0.9
+    clf.fit(frame.reset_index(drop=True), annotations=given)
+    clf.fit(frame.add(0).set_index(frame.index + 1000), annotations=given)
+
+
 @pytest.mark.parametrize("is_long", [False, True], ids=["wide", "long"])
 @pytest.mark.parametrize("sample_weight", [None, np.linspace(0.5, 1.5, 150)], ids=["alike", "weighted"])
 def test_rows_without_votes_are_refused_or_left_out(is_long, sample_weight):

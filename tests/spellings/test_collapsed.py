@@ -221,6 +221,37 @@ def test_the_marginal_density_of_independent_scales_is_that_of_quadrature_over_t
     _agree(found, np.asarray(expected))
 
 
+@pytest.mark.parametrize(
+    "shaped",
+    [
+        lambda sd, mean: pt.ones_like(mean) * sd,
+        lambda sd, mean: pt.broadcast_to(sd, mean.shape),
+        lambda sd, mean: sd + pt.zeros_like(mean),
+    ],
+    ids=["ones", "broadcast", "zeros"],
+)
+def test_what_is_only_shaped_like_the_means_does_not_depend_on_them(shaped):
+    with pm.Model() as model:
+        y = pm.Categorical("y", np.ones(K) / K, observed=CODES)
+        mean = pm.Normal("mean", 0.0, 5.0, shape=(K, 2))
+        sd = pm.HalfNormal("sd", 3.0, shape=2)
+        pm.Normal("x", mean[y], shaped(sd, mean)[y], observed=REAL)
+    [block] = [block for block in read(model, "y").blocks if block.observed]
+    assert block.solution == "collapsed"
+
+
+@pytest.mark.parametrize("prior", [pm.HalfNormal, pm.HalfCauchy], ids=["normal", "cauchy"])
+@pytest.mark.parametrize("unit", [1.0, 1e5])
+def test_spreads_are_integrated_over_in_any_unit(prior, unit):
+    with pm.Model() as model:
+        y = pm.Categorical("y", np.ones(K) / K, observed=CODES)
+        spread = prior("spread", unit, shape=2)
+        means = pm.Normal("means", pm.Normal("centre", 50 * unit, 3 * unit, shape=2), spread, shape=(K, 2))
+        pm.Normal("x", means[y], prior("sd", unit, shape=2), observed=unit * (REAL + 50))
+    [block] = [block for block in read(model, "y").blocks if block.observed]
+    assert block.solution == "collapsed"
+
+
 def test_non_centred_scales_are_read_although_far_out_they_exceed_floating_point_numbers():
     with pm.Model() as model:
         y = pm.Categorical("y", np.ones(K) / K, observed=CODES)

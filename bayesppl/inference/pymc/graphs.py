@@ -15,6 +15,7 @@ from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant
 from pytensor.graph.replace import vectorize_graph
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
+from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import ancestors, toposort
 from pytensor.scalar import Abs, ScalarMaximum, ScalarMinimum, Second, Sign
 from pytensor.scalar import basic as scalars
@@ -147,6 +148,23 @@ def in_64_bits(outputs: Sequence[Any]) -> dict[Any, Any]:
         for leaf in leaves_above(outputs)
         if isinstance(leaf, TensorConstant) and leaf.dtype in _WIDE and leaf not in kept
     }
+
+
+def without_shapes(outputs: Sequence[Any]) -> list[Any]:
+    """Replace shapes that are known by numbers: what is only shaped like a variable does not depend on it."""
+    shaped = (
+        isinstance(node.op, Shape | Shape_i) or isinstance(getattr(node.op, "scalar_op", None), Second)
+        for node in nodes_above(outputs)
+    )
+    return canonical(outputs) if any(shaped) else list(outputs)
+
+
+def canonical(outputs: Sequence[Any]) -> list[Any]:
+    """Simplify graphs, and compute the shapes that are known."""
+    found: list[Any] = rewrite_graph(
+        list(outputs), include=("ShapeOpt", "canonicalize", "local_second_to_alloc"), clone=True
+    )
+    return found
 
 
 def without_checks(outputs: Sequence[Any]) -> list[Any]:

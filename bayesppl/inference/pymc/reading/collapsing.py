@@ -19,13 +19,12 @@ from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
-from pytensor.graph.replace import clone_replace, vectorize_graph
-from pytensor.graph.rewriting.utils import rewrite_graph
+from pytensor.graph.replace import vectorize_graph
 from pytensor.graph.traversal import ancestors
 
 from bayesppl.conjugate import Conjugate
 from bayesppl.conjugate.shared_cells import SharedCells
-from bayesppl.inference.pymc.graphs import substitute, without_products
+from bayesppl.inference.pymc.graphs import canonical, substitute, without_products, without_shapes
 from bayesppl.inference.pymc.reading import proof
 from bayesppl.inference.pymc.reading.coverage import log_prob
 from bayesppl.inference.pymc.reading.matches import independent
@@ -135,7 +134,8 @@ def collapse(
     """
     if coordinates.potentials:
         return None
-    known = dict(zip(proposal.known, coordinates.of(list(proposal.known.values())), strict=True))
+    further = without_shapes(coordinates.of(list(proposal.known.values())))
+    known = dict(zip(proposal.known, further, strict=True))
     above_known = set(ancestors(list(known.values())))
     local = _local(coordinates, graphs, proposal.natural.events)
     places = tuple(place for place in coordinates.moving if place not in local)
@@ -279,14 +279,13 @@ def _held(
     return held
 
 
-#: Rewrites of graphs before they are taken at many points. A shape that is computed from a variable is computed,
-#: and reshaped to, for every point, which takes ten times as long, unless the graph is canonical.
-_REWRITES = ("ShapeOpt", "canonicalize")
-
-
 def _at_points(graphs: Sequence[Any], fixed: dict[Any, Any]) -> Any:
-    """Take graphs at points of some variables, whose axis leads."""
-    return vectorize_graph(rewrite_graph(clone_replace(list(graphs)), include=_REWRITES), fixed)
+    """Take graphs at points of some variables, whose axis leads.
+
+    A shape that is computed from a variable would be computed, and reshaped to, for every point, which takes ten
+    times as long.
+    """
+    return vectorize_graph(canonical(graphs), fixed)
 
 
 def _is_proved(found: Collapsed, rng: np.random.Generator) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bayesppl.data.matrices import with_gaps
 from bayesppl.data.names import indexed, only_count, positions_of
 from bayesppl.data.read_table import Columns, as_table
 from bayesppl.data.table import Table
@@ -150,7 +151,7 @@ class Layout:
     def _in_order(self, name: str, rows: Any, known: Sequence[Sequence[Hashable]]) -> Array:
         """Read the rows of one variable as an array, its columns by their names, where any are known."""
         if len(self.shapes[name]) != 1 or isinstance(rows, np.ndarray):
-            return np.asarray(rows)
+            return with_gaps(rows) if isinstance(rows, np.ma.MaskedArray) else np.asarray(rows)
         own, table = self.columns[name], as_table(rows)
         first = self.names.index(own[0])
         lists = [own, *(tuple(names[first : first + len(own)]) for names in known)]
