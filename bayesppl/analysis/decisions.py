@@ -210,14 +210,15 @@ def expected_error_rate(
     whole("rows", rows, 1)
     posterior = fitted.posterior
     model, rng = posterior.model, generator(random_state)
-    rates = []
+    rates, bound = [], model.family.bound
     draw_covariates = covariates_for(fitted, covariates, rows, rng)
     log_labels = fitted.calibrated(*posterior.scorer(fitted.rule if rule is None else rule))
     for truth in thetas(posterior, draws, rng):
         codes = rng.choice(model.n_classes, size=rows, p=truth[CLASS_WEIGHTS])
         X = model.family.simulate(truth, codes, rng, draw_covariates())
-        # predictions skip levels that are unseen, as if they were missing
-        read = model.family.bound.with_seen(X, model.family.bound.marginal_rows(X, []), apart=True)
+        read = X
+        if not bound.are_possible(X).all():  # predictions skip levels that are unseen, as if they were missing
+            read = bound.with_seen(X, bound.marginal_rows(X, []), apart=True)
         decided = log_labels(read).argmax(1)
         log_proba = log_probabilities(model.log_joint(truth)(X), truth[CLASS_WEIGHTS])
         rates.append(1 - np.exp(log_proba[np.arange(rows), decided]).mean())
