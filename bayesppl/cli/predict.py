@@ -85,7 +85,7 @@ def predict(
     a line per row: the columns kept, the predicted label, and the probability p(LABEL) of every label; with
     --interval also lower(LABEL) and upper(LABEL); with --explain also reason 1, weight 1, and so on. Columns of
     DATA are found by name, in any order. Those kept of a text file are copied as they are written. Where they are
-    not given, --decimal, --thousands and --na-values are those of the fit.
+    not given, --na-values are those of the fit, and so are --decimal and --thousands if --sep is.
     In CSV an apostrophe stands before text that a spreadsheet would take for a formula.
     """
     if out is not None:
@@ -106,7 +106,7 @@ def predict(
     of_fit = _options_of_fit(model)
     dialect = _as_in_fit(dialect, of_fit, data)
     file = DataFile(data, dialect, known=known_texts(classifier), features=fitted)
-    ignored = (*drop, *(name for name in of_fit.get("drop", ()) if name in file.columns and name not in keep))
+    ignored = (*drop, *(name for name in of_fit.get("drop") or () if name in file.columns and name not in keep))
     read = classifier.columns_read()
     names = _features(list(file.columns), keep, ignored, data, fitted, read)
     _refuse_text(file, read.intersection(names) - texts_in_part)
@@ -203,12 +203,16 @@ def _options_of_fit(model: Path) -> dict[str, Any]:
 
 
 def _as_in_fit(dialect: Dialect, of_fit: Mapping[str, Any], data: Path) -> Dialect:
-    """Read numbers and gaps as the rows of the fit were read, but for the options that are given."""
+    """Read gaps as in the fit, and numbers where columns are separated alike, unless options are given."""
     context = click.get_current_context()
-    given = [name for name in _READING if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
-    marks = () if {"decimal", "thousands"}.intersection(given) or format_of(data) not in TEXT else _READING[:2]
-    names = (*marks, *(() if "na_values" in given else _READING[2:]))
-    taken = {name: of_fit[name] for name in names if of_fit.get(name) not in (None, getattr(dialect, name))}
+    given = {name for name in _READING if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    is_alike = format_of(data) in TEXT and of_fit.get("sep") == context.params["sep"]
+    names = _READING if is_alike and not given.intersection(_READING[:2]) else _READING[2:]
+    taken = {
+        name: of_fit[name]
+        for name in names
+        if name not in given and of_fit.get(name) not in (None, getattr(dialect, name))
+    }
     if not taken:
         return dialect
     words = [

@@ -173,7 +173,7 @@ def _cut_into_bins(table: Table, name: Hashable, weights: Array, n_bins: int) ->
     """Find where to cut a column of numbers, and the middle value of each bin; return None for one of levels."""
     if table.kind(name) not in ("continuous", "integer"):
         return None, ()
-    refusal = "has no value to place bins by; drop the column"
+    refusal = "has no value in these rows to place bins by; drop the column, or begin with rows that have some"
     x, present = present_numbers(table, name, AveragedTree.name, refusal)
     values, places = np.unique(x, return_inverse=True)
     below = np.cumsum(np.bincount(places, weights[present]))

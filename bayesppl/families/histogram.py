@@ -137,7 +137,7 @@ class Histogram(Transformed):
         if self.edges is not None:
             return _declared(self.edges, name)
         one_of("spacing", self.spacing, get_args(Spacing))
-        refusal = "has no value to place bins by; declare edges, or drop the column"
+        refusal = "has no value in these rows to place bins by; declare edges, or drop the column"
         x, present = present_numbers(table, name, self.name, refusal)
         ordered, rounding = Ordered.of(x, weights[present]), rounding_of(x)
         bounds = bounds_of(x, rounding)

@@ -80,9 +80,12 @@ def test_numbers_are_read_as_in_the_fit_unless_options_are_given(run, tmp_path):
     as_numbers = pd.DataFrame({"sales": np.where(np.arange(120) % 7, sales, -999), "kind": kind})
     as_numbers.to_csv(tmp_path / "plain.csv", index=False)
     new[2:5] = [tmp_path / "plain.csv"]
-    status, found, said = run(*new, "--decimal", ".")
-    assert (status, found) == (0, expected)
-    assert "is read as the rows of the fit: --na-values -999" in said
+    as_numbers.to_csv(tmp_path / "same.csv", index=False, sep=";")
+    same = ["predict", tmp_path / "m.nc", tmp_path / "same.csv", "--sep", ";", "--keep", "kind", "--decimal", "."]
+    for command in (new, same):
+        status, found, said = run(*command)
+        assert (status, found) == (0, expected)
+        assert "is read as the rows of the fit: --na-values -999" in said
     as_numbers.to_parquet(tmp_path / "plain.parquet")
     status, found, said = run("predict", tmp_path / "m.nc", tmp_path / "plain.parquet", "--keep", "kind")
     assert (status, found) == (0, expected)

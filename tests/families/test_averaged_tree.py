@@ -155,7 +155,7 @@ def test_a_missing_cell_is_a_sum_over_its_levels(tree):
 def test_a_fit_to_incomplete_rows_and_rows_of_too_many_completions_are_refused():
     holes = X.astype(object)
     holes.loc[[3, 4], "c1"] = None
-    with pytest.raises(ValueError, match=r"missing values in column 'c1' \(2 of \d+ rows\).*CategoricalNB"):
+    with pytest.raises(ValueError, match=r"missing values in column 'c1' \(2 of \d+ rows\).*MixedNB"):
         fitted(X=holes)
     wide = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 8)))
     clf = bp.TreeNB(prior=1.0).fit(wide, [0, 1] * 20)

@@ -94,7 +94,7 @@ def test_refusals(family, words):
 
 def test_a_column_without_values_is_refused_unless_its_edges_are_declared():
     X = pd.DataFrame({"x": [np.nan, np.nan]})
-    with pytest.raises(ValueError, match="'x' has no value to place bins by"):
+    with pytest.raises(ValueError, match="'x' has no value in these rows to place bins by"):
         bp.GenerativeClassifier(bp.Histogram()).fit(X, ["a", "b"])
     bp.GenerativeClassifier(bp.Histogram(edges=[0, 1])).fit(X, ["a", "b"])
 
