@@ -141,9 +141,9 @@ def remarks(
         odd = Counter({text: count for text, count in texts.items() if not is_number(text, decimal)})
         if odd.total() < (1 - NUMBERS_SHARE) * n_cells:
             yield f"column {name!r} is text, but {_of_numbers(odd, texts, drop, decimal)}"
-        elif advice := _spelling(odd, texts):
+        elif advice := spelling(odd, texts):
             yield f"column {name!r} is text, but all its cells are numbers, such as {_common(odd)}; {advice}"
-        elif (most := _of_one_way(odd)) and (advice := _spelling(most, texts - odd)):
+        elif (most := _of_one_way(odd)) and (advice := spelling(most, texts - odd)):
             yield (
                 f"column {name!r} is text, but most of its cells are numbers, such as {_common(most)}; {advice}. "
                 f"As to the others, {_common(odd - most)}: {_of_others(odd - most)}"
@@ -200,7 +200,7 @@ def _of_numbers(odd: Counter[str], texts: Counter[str], drop: str, decimal: str)
             f"as numbers, without the zeros, or in a larger unit; if the column identifies rows, {drop}"
         )
     found = f"only {odd.total()} of its {texts.total()} cells are no numbers: {_common(odd)}"
-    if advice := _spelling(odd, texts):
+    if advice := spelling(odd, texts):
         return f"{found}; {advice}"
     return f"{found}; {_of_others(odd)}"
 
@@ -220,15 +220,16 @@ def _na_values(cells: Counter[str]) -> str:
 
 def _of_one_way(odd: Counter[str]) -> Counter[str]:
     """Select the cells that are numbers written in one other way, where most are."""
-    ways = [Counter({cell: n for cell, n in odd.items() if way.fullmatch(cell)}) for way in _SPELLINGS]
+    ways = [Counter({cell: n for cell, n in odd.items() if way.fullmatch(cell.strip())}) for way in _SPELLINGS]
     for unit, _ in Counter(filter(None, map(_unit, odd))).most_common(1):
         ways.append(Counter({cell: n for cell, n in odd.items() if _unit(cell) == unit}))
     most = max(ways, key=Counter.total)
     return most if most.total() > NUMBERS_SHARE * odd.total() else Counter()
 
 
-def _spelling(odd: Counter[str], texts: Counter[str]) -> str | None:
+def spelling(odd: Counter[str], texts: Counter[str]) -> str | None:
     """Advise what to do about cells that are numbers, all written in the same other way."""
+    odd = Counter({cell.strip(): count for cell, count in odd.items()})
     units = set(map(_unit, odd))
     if len(units) == 1 and all(units):
         return f"write them without {units.pop()}"
@@ -240,7 +241,7 @@ def _spelling(odd: Counter[str], texts: Counter[str]) -> str | None:
 
 def _unit(cell: str) -> str:
     """Return the unit of a number that is written with one, and otherwise nothing."""
-    found = _WITH_UNIT.fullmatch(cell)
+    found = _WITH_UNIT.fullmatch(cell.strip())
     return "".join(filter(None, found.groups())).strip() if found else ""
 
 

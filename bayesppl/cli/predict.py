@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -84,8 +85,9 @@ def predict(
     Rows are read, classified and written a batch at a time, so that DATA may be larger than memory. The output has
     a line per row: the columns kept, the predicted label, and the probability p(LABEL) of every label; with
     --interval also lower(LABEL) and upper(LABEL); with --explain also reason 1, weight 1, and so on. Columns of
-    DATA are found by name, in any order. Those kept of a text file are copied as they are written. Where they are
-    not given, --na-values are those of the fit, and so are --decimal and --thousands if --sep is.
+    DATA are found by name, in any order. Those kept of a text file are copied as they are written. Marks of
+    gaps are those of the fit, too (--na-values), and where they are not given, so are --decimal and --thousands if
+    --sep is.
     In CSV an apostrophe stands before text that a spreadsheet would take for a formula.
     """
     if out is not None:
@@ -203,16 +205,14 @@ def _options_of_fit(model: Path) -> dict[str, Any]:
 
 
 def _as_in_fit(dialect: Dialect, of_fit: Mapping[str, Any], data: Path) -> Dialect:
-    """Read gaps as in the fit, and numbers where columns are separated alike, unless options are given."""
+    """Read gaps as in the fit, too, and numbers where columns are separated alike, unless options say how."""
     context = click.get_current_context()
-    given = {name for name in _READING if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    is_given = any(context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in _READING[:2])
     is_alike = format_of(data) in TEXT and of_fit.get("sep") == context.params["sep"]
-    names = _READING if is_alike and not given.intersection(_READING[:2]) else _READING[2:]
-    taken = {
-        name: of_fit[name]
-        for name in names
-        if name not in given and of_fit.get(name) not in (None, getattr(dialect, name))
-    }
+    names = _READING if is_alike and not is_given else _READING[2:]
+    taken = {name: of_fit[name] for name in names if of_fit.get(name) not in (None, getattr(dialect, name))}
+    if "na_values" in taken:
+        taken["na_values"] = tuple(dict.fromkeys([*dialect.na_values, *taken["na_values"]]))
     if not taken:
         return dialect
     words = [
@@ -265,16 +265,23 @@ def _refuse_text(file: Any, names: Collection[str]) -> None:
         if found is not None:
             raise ValueError(
                 f"column {name!r} holds the text {found[1]!r} in row {found[0]} and held no text in the fit; "
-                f"{_remedy(found[1], file.is_text)}"
+                f"{_remedy(found[1], file.dialect.decimal if file.is_text else None)}"
             )
 
 
-def _remedy(cell: str, is_text: bool) -> str:
+def _remedy(cell: str, decimal: str | None) -> str:
+    """Advise what to do about text among numbers, of a file with this mark of decimals, if it is one of text."""
+    from bayesppl.cli.frame_columns import spelling
+
     is_parted = is_number(cell.replace(",", ""))
-    if is_number(cell) or (is_parted and not is_text):
+    if decimal not in (None, ".") and "." in cell and is_number(cell):
+        return "if the point marks decimals, pass --decimal ."
+    if is_number(cell) or (is_parted and decimal is None):
         return "convert the column to numbers"
     if is_parted:
         return "if the comma is part of a number, pass --decimal , or --thousands ,"
+    if decimal is not None and (advice := spelling(Counter([cell]), Counter())):
+        return advice
     truth = "if that is a truth value, write it as true or false; " if cell.strip().lower() in _TRUTHS else ""
     return (
         f"{truth}if that means a missing value, leave the cell empty or pass --na-values {shlex.quote(cell)}; "

@@ -206,8 +206,8 @@ def plain_text(cell: str, dialect: Dialect) -> str:
     if not thousands:
         return plain
     # groups of three, and of two before them, as in India
-    mark = f"[{re.escape(thousands)}]"
-    groups = rf"\s*[+-]?\d{{1,3}}({mark}\d{{2,3}})*{mark}\d{{3}}(\D.*)?"
+    cell, mark = f"trim({cell}, {quoted(_SPACES)})", f"[{re.escape(thousands)}]"
+    groups = rf"[+-]?\d{{1,3}}({mark}\d{{2,3}})*{mark}\d{{3}}(\D.*)?"
     elsewhere = f"regexp_matches({cell}, {quoted(mark)}) and not regexp_full_match({cell}, {quoted(groups)})"
     return f"if({elsewhere}, 'x', {plain})"
 

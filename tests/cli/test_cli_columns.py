@@ -122,6 +122,7 @@ def test_marks_of_missing_cells_are_named_with_the_options_that_read_them():
         (["1,5", "-0,25", ",75"], "if commas mark decimals, pass --decimal ,"),
         (["1,200", "12,500.50", "3,000,000"], "if commas part the thousands, pass --thousands ,"),
         (["8,62,561.56", "12,500"], "if commas part the thousands, pass --thousands ,"),
+        ([" 1,5", "0,5 "], "if commas mark decimals, pass --decimal ,"),
         (["8,626E+03", "1,5"], "if commas mark decimals, pass --decimal ,"),
         (["8\u202f625,62 €", "12,50 €"], "write them without €"),
         (
@@ -410,12 +411,14 @@ def test_thousands(run, tmp_path):
 
 def test_thousands_parted_by_any_space(run, tmp_path):
     path = tmp_path / "t.csv"
-    path.write_text("n;kind\n1 000,5;a\n1\u00a0100;a\n2\u202f500;b\n1 002\u202f600;b\n", encoding="utf-8")
+    lines = "n;m;kind\n1 000,5; 1;a\n 1\u00a0100;2 ;a\n2\u202f500 ;3;b\n1 002\u202f600;  4;b\n"
+    path.write_text(lines, encoding="utf-8")
     options = ["--sep", ";", "--decimal", ",", "--thousands", " "]
     saved = ["--target", "kind", "--model", "gaussian-nb", "--save", tmp_path / "m.npz"]
     assert run("fit", path, *options, *saved)[0] == 0
     found = bp.load(tmp_path / "m.npz").estimates()["mean"].sel(estimate="mle")
     np.testing.assert_allclose(found.values[:, 0], [(1000.5 + 1100) / 2, (2500 + 1002600) / 2])
+    np.testing.assert_allclose(found.values[:, 1], [1.5, 3.5])
 
 
 def test_a_mark_of_thousands_stands_before_three_digits(run, tmp_path):

@@ -38,6 +38,8 @@ def saved(run, tmp_path, request):
         ("size", "not yet", "--na-values 'not yet'"),
         ("size", "1,5", "--decimal , or --thousands ,"),
         ("ripe", "maybe", "--na-values maybe"),
+        ("size", "7 154,50", "--decimal , and the mark that parts the thousands as --thousands, any space as ' '"),
+        ("size", "12 €", "write them without €"),
         ("ripe", "WAHR", "if that is a truth value, write it as true or false; "),
     ],
 )
@@ -86,6 +88,12 @@ def test_numbers_are_read_as_in_the_fit_unless_options_are_given(run, tmp_path):
         status, found, said = run(*command)
         assert (status, found) == (0, expected)
         assert "is read as the rows of the fit: --na-values -999" in said
+    points = ["predict", tmp_path / "m.nc", tmp_path / "same.csv", "--sep", ";", "--keep", "kind"]
+    status, _, err = run(*points, "--decimal", ",")
+    assert (status, "; if the point marks decimals, pass --decimal ." in err) == (2, True)
+    status, found, said = run(*new, "--na-values", "?")
+    assert (status, found) == (0, expected)
+    assert "is read as the rows of the fit: --na-values '?' --na-values -999" in said
     as_numbers.to_parquet(tmp_path / "plain.parquet")
     status, found, said = run("predict", tmp_path / "m.nc", tmp_path / "plain.parquet", "--keep", "kind")
     assert (status, found) == (0, expected)
