@@ -138,16 +138,14 @@ def read_annotated(
         warn_of_minus_one(known)
     names, who = encode_labels(annotators) if is_long else (np.asarray(list(map(str, given.names))), annotators)
     if X is None:
-        n_rows, rows = len(given), items
-        if is_long:
-            found, rows = encode_labels(items)
-            n_rows = len(found)
-        table: Table = MatrixTable((), np.empty((n_rows, 0)))
+        names_of_rows, rows = encode_labels(items) if is_long else (np.arange(len(given)), items)
+        table: Table = MatrixTable((), np.empty((len(names_of_rows), 0)))
     else:
         warn_of_other_orders(X, sample_weight=sample_weight, **({} if is_long else {"annotations": annotations}))
         if is_long:
-            warn_of_places(X)
+            warn_of_places(X, items)
         table, rows = as_table(X), np.asarray(items)
+        names_of_rows = np.arange(len(table))
         outside = np.isin(rows, np.arange(len(table)), invert=True)
         if outside.any():
             raise ValueError(
@@ -174,7 +172,7 @@ def read_annotated(
     table = table if len(kept) == len(table) else table.take(kept)
     votes = Votes(np.searchsorted(kept, rows), who, codes, tuple(names.tolist()), errors, are_known)
     partly = PartlyKnown(table, np.arange(len(kept)), of_rows[kept], None, votes)
-    return replace(_all_partly(known, partly), kept=kept)
+    return replace(_all_partly(known, partly), kept=names_of_rows[kept])
 
 
 def read_soft(

@@ -213,15 +213,15 @@ def warn_of_other_orders(X: Any, **given: Any) -> None:
             )
 
 
-def warn_of_places(X: Any) -> None:
-    """Warn where places of the rows of ``X`` are labels of its index in pandas, too, which has another order."""
+def warn_of_places(X: Any, places: Any) -> None:
+    """Warn where places of the rows of ``X`` are labels of its index in pandas, too, and of other rows."""
     if not nw.dependencies.is_pandas_dataframe(X) or X.index.tolist() == list(range(len(X))):
         return
-    if X.index.isin(range(len(X))).all() and X.index.is_unique:
+    if np.isin(places, X.index).all():
         warn(
-            "items of annotations are places of the rows of X, and its index holds the same numbers in another "
-            "order. If they name the index, pass X.sort_index(), and sample_weight likewise; otherwise "
-            "X.reset_index(drop=True)",
+            "items of annotations are places of the rows of X, from 0, and all of them are also found in its "
+            "index, which numbers the rows otherwise. If they name the index, pass X.index.get_indexer(items) as "
+            "the items; otherwise pass X.reset_index(drop=True)",
             UserWarning,
         )
 

@@ -105,7 +105,7 @@ def dawid_skene(
     annotations : table or (n_rows, n_annotators) array-like
         A table with the columns ``item``, ``annotator`` and ``label``, or a column for every annotator, with gaps.
     sample_weight : (n_rows,) array-like, optional
-        How often a row of the matrix was seen.
+        How often a row of the matrix, or an item, in ascending order, was seen.
     classes : sequence, optional
     class_weights : Dirichlet, "uniform", sequence or mapping
     label_noise : LabelNoise or array, optional

@@ -272,16 +272,31 @@ def test_votes_and_features_together():
     assert (proba[0][~has_votes].argmax(1) == y[~has_votes]).mean() > 0.9
 
 
+@pytest.mark.parametrize("prefix", ["", "P"], ids=["numbers", "names"])
+def test_completed_rows_of_annotations_alone_are_named_by_their_items(prefix):
+    votes = np.array([["a", "a", "b"], ["b", "b", "b"], ["a", "a", "a"]])
+    items = np.array([7, 10, 3]).astype(str if prefix else int)
+    names = np.char.add(prefix, items) if prefix else items
+    long = pd.DataFrame(
+        {"item": np.repeat(names, 3), "annotator": np.tile(list("xyz"), 3), "label": votes.ravel()}
+    )
+    by_item = bp.dawid_skene(long, inference="em").completed_proba()["proba"]
+    by_place = bp.dawid_skene(votes, inference="em").completed_proba()["proba"]
+    np.testing.assert_allclose(by_item.sel(row=names), by_place, rtol=1e-9)
+
+
 def test_places_that_are_labels_of_an_index_in_another_order_are_pointed_out():
     X, y, _ = noisy_iris()
     frame = pd.DataFrame(X).add_prefix("x").sample(frac=1, random_state=0)
     given = pd.DataFrame({"item": np.arange(150), "annotator": "one", "label": y})
     clf = bp.GaussianNB(inference="em", label_noise=np.eye(3))
-    with pytest.warns(UserWarning, match=r"places of the rows of X, and its index .*pass X\.sort_index\(\)"):
+    with pytest.warns(UserWarning, match=r"also found in its index, .*pass X\.index\.get_indexer\(items\)"):
         clf.fit(frame, annotations=given)
     assert clf.fit(frame.sort_index(), annotations=given).score(X, y) > 0.9
     clf.fit(frame.reset_index(drop=True), annotations=given)
-    clf.fit(frame.add(0).set_index(frame.index + 1000), annotations=given)
+    clf.fit(frame.set_axis(frame.index + 1000), annotations=given)
+    with pytest.warns(UserWarning, match=r"which numbers the rows otherwise"):
+        clf.set_params(unlabelled="drop").fit(frame.set_axis(np.arange(1, 151)), annotations=given[1:])
 
 
 @pytest.mark.parametrize("is_long", [False, True], ids=["wide", "long"])
