@@ -20,6 +20,7 @@ from bayesppl.analysis.stack_weights import stack
 from bayesppl.analysis.temperature import drawn_rows, temper
 from bayesppl.data.levels import factorize
 from bayesppl.data.names import spelled
+from bayesppl.data.orders import number_kinds, order_of_columns, order_of_rows
 from bayesppl.data.preprocessing import AnyRecoding
 from bayesppl.data.read_table import Columns
 from bayesppl.data.rows import Rows
@@ -89,8 +90,8 @@ def leave_out_by_folds(
 ) -> LeftOut:
     """Predict every row by models whose densities were chosen, and calibrated, by the rows of other folds.
 
-    A density that is chosen by the label of a row, too, predicts that row too well: by far, where there are few
-    rows for each column.
+    Folds are stratified by class. A density that is chosen by the label of a row, too, predicts that row too well:
+    by far, where there are few rows for each column.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ def leave_out_by_folds(
         Of the fit, recoded.
     refit : callable
     """
-    log_proba, folds = np.empty((len(rows), len(rows.classes))), _folds_by_cells(rows.table)
+    log_proba, folds = np.empty((len(rows), len(rows.classes))), _folds(rows)
     for fold in np.unique(folds):
         left_out, kept = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         weights = None if rows.given_weights is None else rows.given_weights[kept]
@@ -113,14 +114,17 @@ def leave_out_by_folds(
     return LeftOut(Member(name, recoding, fitted, score, error), log_proba, "by folds")
 
 
-def _folds_by_cells(table: Table) -> Array:
-    """Divide rows into folds by their cells, whatever the order of rows and columns and the units."""
-    found = [factorize(table.column(name), name) for name in table.names]
+def _folds(rows: Rows) -> Array:
+    """Deal the rows of each class to folds at random, alike whatever the order of rows, columns and classes."""
+    found = [factorize(rows.table.column(name), name) for name in rows.table.names]
     ranks = np.column_stack([np.where(codes < 0, len(levels), codes) for levels, codes in found])
-    # a sum that no order of the columns changes tells rows apart, as far as they differ
-    key = np.round(np.cos(ranks[:, :, None] * np.arange(1.0, 4.0)).sum(1), 9)
-    alike = np.unique(key, axis=0, return_inverse=True)[1].ravel()
-    return np.random.default_rng(0).permutation(alike.max() + 1)[alike] % MOST_FOLDS
+    kinds = number_kinds(ranks[:, order_of_columns(ranks, rows.weights)])
+    order = order_of_rows(kinds, rows.codes, by_class=True)
+    rng, folds = np.random.default_rng(0), np.empty(len(rows), dtype=np.intp)
+    ends = np.flatnonzero(np.diff(rows.codes[order])) + 1
+    for places in np.split(np.arange(len(rows)), ends):
+        folds[order[places]] = rng.permutation(places) % MOST_FOLDS
+    return folds
 
 
 def cross_validate(name: str, classifier: Any, rows: Rows, n_jobs: int | None = None) -> LeftOut:

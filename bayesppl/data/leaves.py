@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bayesppl.data.orders import number_kinds, order_of_columns, order_of_rows
 from bayesppl.data.read_table import as_table
 from bayesppl.data.recoding import RecodedFirst, Recoding
 from bayesppl.data.table import MatrixTable, Table
@@ -15,6 +16,9 @@ from bayesppl.kernels.arrays import Array
 
 #: The rows are divided into so many parts, and all but one of them grow a tree.
 PARTS = 3
+
+# Rows repeat by chance where there are more of each kind on average; copies that balance classes are fewer
+_BY_CHANCE = 3
 
 # The most rows that grow a tree; with this bound the time of a fit is linear in the rows
 _MOST_ROWS = 2_500
@@ -34,9 +38,9 @@ class Leaves(RecodedFirst):
 
     The rows are divided at random into three parts, several times, and each two of the parts grow a tree by their
     labels, as in a random forest (Breiman 2001). A row that is left out is predicted only by the trees that it has
-    not grown, one of each division: these have not seen its label. Equal rows are in the same part, and columns
-    are drawn in an order that their cells determine, so that neither the order of rows and columns nor weights in
-    place of repetitions matter.
+    not grown, one of each division: these have not seen its label. Equal rows, which may be copies, are in the
+    same part, unless rows are of few kinds, and repeat by chance. Columns are drawn, and rows divided, in orders
+    that their cells determine, so that the order of neither matters.
 
     Parameters
     ----------
@@ -90,9 +94,11 @@ class Leaves(RecodedFirst):
         seen = np.zeros((len(cells), PARTS * self.divisions), dtype=bool)
         counted = np.flatnonzero(weights)  # a row of weight zero is no row
         cells, codes, weights = cells[counted], codes[counted], weights[counted]
-        order = _order_of_columns(cells, weights)
+        order = order_of_columns(cells, weights)
         cells = cells[:, order]
-        alike = np.unique(cells, axis=0, return_inverse=True)[1].ravel()
+        alike = number_kinds(cells)
+        if len(alike) > _BY_CHANCE * (alike.max() + 1):
+            alike = np.argsort(order_of_rows(alike, codes))
         nodes: list[Array] = []
         roots = [0]
         n_tried = min(max(1, len(order) // 2), _MOST_TRIED) if self.tries_half else "sqrt"
@@ -142,12 +148,3 @@ class Leaves(RecodedFirst):
 
     def _cells(self, table: Table) -> Array:
         return np.asarray(self.recoding.transform(table).numeric(), dtype=np.float32)
-
-
-def _order_of_columns(cells: Array, weights: Array) -> Array:
-    """Put columns in an order that depends on their cells only: (n_columns,).
-
-    By the sum of each over all rows, weighed by what no order of the columns changes.
-    """
-    row_sums = cells.sum(1, dtype=np.float64)
-    return np.argsort((weights * np.cos(row_sums)) @ cells, kind="stable")

@@ -26,6 +26,7 @@ from bayesppl.analysis.temperature import drawn_rows, temper
 from bayesppl.data.read_table import as_table
 from bayesppl.data.recoding import Recoding
 from bayesppl.data.rows import Rows
+from bayesppl.estimators import given_candidates
 from bayesppl.estimators.candidates import MEANINGS, propose
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -587,7 +588,8 @@ def test_candidates_that_few_rows_do_not_reach_take_no_time(monkeypatch: pytest.
 
 
 def test_of_many_rows_some_are_left_out_each_as_it_is_among_all(monkeypatch):
-    monkeypatch.setattr(stacking, "MOST_LEFT_OUT", 40)
+    for module in (stacking, given_candidates):
+        monkeypatch.setattr(module, "MOST_LEFT_OUT", 40)
     clf = bp.AutoClassifier({**EXPLICIT, "weighted": bp.GaussianNB(calibration="weights"), "guest": GaussianNB()})
     found = clf.fit(IRIS, SPECIES).candidate_scores()
     some = drawn_rows(len(IRIS), 40)
@@ -599,6 +601,19 @@ def test_of_many_rows_some_are_left_out_each_as_it_is_among_all(monkeypatch):
     expected = temper(density, level, SPECIES[some], ones)
     np.testing.assert_allclose(found["temperature"].sel(model="nb").item(), expected, rtol=1e-8)
     assert clf.stack_.class_count.sum() == len(IRIS)
+
+
+def test_interactions_of_few_levels_are_learned():
+    """Parity of three columns, of which no part says anything: rows of a kind are predicted by others of it."""
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2, (2400, 3))
+    labels = (rng.random(2400) < np.where(bits.sum(1) % 2, 0.9, 0.1)).astype(int)
+    X = pd.DataFrame(np.array(["no", "yes"])[bits]).add_prefix("c")
+    auto, joint = (clf.fit(X[:400], labels[:400]) for clf in (bp.AutoClassifier(), bp.JointCategoricalNB()))
+    attained = [np.log(clf.predict_proba(X[400:])[np.arange(2000), labels[400:]]) for clf in (auto, joint)]
+    assert attained[0].mean() > attained[1].mean() - 0.02
+    error = np.hypot(attained[0].std() / np.sqrt(2000), auto.stack_.log_score_se)
+    assert abs(auto.stack_.log_score - attained[0].mean()) < 3 * error
 
 
 def test_two_rows_of_six_columns_are_fitted():

@@ -170,6 +170,29 @@ def test_weights_of_columns_are_learned_without_the_rows_that_they_predict() -> 
     assert scores.mean() < clone(naive).fit(rows, codes).loo().log_score[0] - 0.05
 
 
+def test_rows_that_repeat_are_left_out_as_any_others() -> None:
+    """Against cross-validation by scikit-learn, of which no two runs have the same folds."""
+    rng = np.random.default_rng(0)
+    codes = (rng.random(300) < 0.4).astype(int)
+    cells = {
+        "sex": rng.random(300) < 0.25 + 0.5 * codes,
+        "child": rng.random(300) < 0.1,
+        "deck": rng.integers(0, 3, 300),
+    }
+    rows = pd.DataFrame(cells).astype(str)
+    naive = bp.CategoricalNB(calibration="weights")
+    expected = []
+    for seed in range(8):
+        folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+        proba = cross_val_predict(naive, rows, codes, cv=folds, method="predict_proba")
+        expected.append(np.log(proba[np.arange(300), codes]).mean())
+    found = bp.AutoClassifier({"weighted": naive}).fit(rows, codes).stack_.candidates["weighted"][1]
+    assert abs(found - np.mean(expected)) < 4 * np.std(expected, ddof=1)
+    order, names = rng.permutation(300), np.array(["later", "earlier"])
+    other = bp.AutoClassifier({"weighted": naive}).fit(rows.iloc[order, ::-1], names[codes[order]])
+    assert other.stack_.candidates["weighted"][1] == pytest.approx(found, rel=1e-9)
+
+
 def test_weights_of_rows_reach_guests() -> None:
     weight = np.ones(len(Y))
     weight[::3], weight[1::3] = 0.0, 2.0

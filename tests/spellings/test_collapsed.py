@@ -240,6 +240,25 @@ def test_what_is_only_shaped_like_the_means_does_not_depend_on_them(shaped):
     assert block.solution == "collapsed"
 
 
+@pytest.mark.parametrize(
+    "scale",
+    [
+        lambda sd: {"cov": pt.diag(sd**2)},
+        lambda sd: {"chol": pt.diag(sd)},
+        lambda sd: {"tau": pt.diag(1 / sd**2)},
+        lambda sd: {"chol": pt.diag(sd) @ np.linalg.cholesky([[1.0, 0.3], [0.3, 1.0]])},
+    ],
+    ids=["covariance", "root", "precision", "scaled root"],
+)
+def test_means_beside_scales_on_a_diagonal_are_integrated_out(scale):
+    with pm.Model() as model:
+        y = pm.Categorical("y", np.ones(K) / K, observed=CODES)
+        means = pm.Normal("means", 0.0, 5.0, shape=(K, 2))
+        pm.MvNormal("x", means[y], **scale(pm.HalfNormal("sd", 2.0, shape=2)), observed=REAL)
+    [block] = [block for block in read(model, "y").blocks if block.observed]
+    assert block.solution == "collapsed"
+
+
 @pytest.mark.parametrize("prior", [pm.HalfNormal, pm.HalfCauchy], ids=["normal", "cauchy"])
 @pytest.mark.parametrize("unit", [1.0, 1e5])
 def test_spreads_are_integrated_over_in_any_unit(prior, unit):

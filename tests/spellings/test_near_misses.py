@@ -92,6 +92,26 @@ def means_of_a_density_with_a_narrow_peak(y):
     _vectors(pm.NormalMixture("mu", [0.5, 0.5], [1.4, 0.5], [1e-6, 2.0], shape=(K, D)), KNOWN, y)
 
 
+def rates_that_are_counted_short_far_out(y):
+    rate = pm.Gamma("rate", 2.0, 0.5, shape=(K, D))
+    pm.Poisson("x", pt.switch(rate > 1000.0, 1000.0 + pt.sqrt(rate), rate)[y], observed=COUNTS)
+
+
+def rates_of_a_learned_prior_that_are_counted_short_far_out(y):
+    rate = pm.Gamma("rate", 2.0, pm.HalfNormal("b", 2.0), shape=(K, D))
+    pm.Poisson("x", pt.minimum(rate, 1e6)[y], observed=COUNTS)
+
+
+def rates_cut_off_far_out_and_shaped_like_others(y):
+    rate = pm.Gamma("rate", 2.0, 0.5, shape=(K, D))
+    pm.Poisson("x", (pt.minimum(rate, 1e6) * pt.ones_like(rate))[y], observed=COUNTS)
+
+
+def probabilities_kept_from_zero_and_one(y):
+    probability = pm.Beta("probability", 2.0, 3.0, shape=(K, 3))
+    pm.Bernoulli("x", pt.clip(probability, 1e-6, 1 - 1e-6)[y], observed=BITS)
+
+
 def a_rate_of_two_columns_scaled_in_one(y):
     rate = pm.Gamma("rate", 2.0, 0.5, shape=K)
     pm.Poisson("x", rate[y][:, None] * np.array([1.0, 1.0 + 1e-8]), observed=COUNTS)
@@ -364,6 +384,20 @@ def _solution(declare):
 @pytest.mark.parametrize("declare", NEAR_MISSES, ids=lambda declare: declare.__name__)
 def test_a_near_miss_is_not_exact(declare):
     assert _solution(declare) != "exact"
+
+
+@pytest.mark.parametrize(
+    "declare",
+    [
+        rates_that_are_counted_short_far_out,
+        rates_of_a_learned_prior_that_are_counted_short_far_out,
+        rates_cut_off_far_out_and_shaped_like_others,
+        probabilities_kept_from_zero_and_one,
+    ],
+    ids=lambda declare: declare.__name__,
+)
+def test_parameters_put_together_of_pieces_are_sampled(declare):
+    assert _solution(declare) == "compressed"
 
 
 @pytest.mark.parametrize("bonus", BONUSES.values(), ids=BONUSES)

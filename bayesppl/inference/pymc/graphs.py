@@ -114,8 +114,9 @@ def substitute(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[
         inputs = [found.get(variable, variable) for variable in node.inputs]
         changed = [(new, old) for new, old in zip(inputs, node.inputs, strict=True) if new is not old]
         if changed and isinstance(node.op, OpFromGraph) and not isinstance(node.op, SymbolicRandomVariable):
-            inner = dict(zip(node.op.fgraph.inputs, inputs, strict=True))
-            found |= dict(zip(node.outputs, substitute(node.op.fgraph.outputs, inner), strict=True))
+            held = node.op.fgraph.unfreeze()
+            inner = dict(zip(held.inputs, inputs, strict=True))
+            found |= dict(zip(node.outputs, substitute(held.outputs, inner), strict=True))
         elif changed:
             # where numbers of the same type take the place of numbers, shapes cannot change, and need not be
             # inferred again

@@ -18,7 +18,7 @@ from bayesppl.conjugate import Conjugate, Fixed
 from bayesppl.data.read_table import as_table
 from bayesppl.data.table import Table
 from bayesppl.errors import RowError
-from bayesppl.inference.pymc.graphs import evaluate, nodes_above, substitute, without_shapes
+from bayesppl.inference.pymc.graphs import evaluate, nodes_above, substitute
 from bayesppl.inference.pymc.reading import proof
 from bayesppl.inference.pymc.reading.blocks import Block, Reading, Solved, independent_parts
 from bayesppl.inference.pymc.reading.cloning import read_observed
@@ -202,8 +202,7 @@ def _closed_form(
     rng: np.random.Generator,
 ) -> Solved | Collapsed | str:
     """Prove that a part is what is proposed, or return the reason why it is not."""
-    graphs = without_shapes(coordinates.of(list(proposal.theta.values())))
-    theta = dict(zip(proposal.theta, graphs, strict=True))
+    theta = dict(zip(proposal.theta, coordinates.of(list(proposal.theta.values())), strict=True))
     exact = (
         "the prior is not conjugate to the likelihood"
         if proposal.known
