@@ -241,5 +241,6 @@ def verify(model: Path, data: Path, target: str, dialect: Dialect) -> None:
     stated = classifier.certificate(rows.X, rows.y)
     click.echo(to_json(stated))
     differing = [part for part, found in stated["verified"].items() if found == DIFFERS]
-    click.echo(f"not verified; what differs: {listed(differing)}" if differing else "verified", err=True)
+    advice = "DATA must hold the rows that remain, read with --na-values, --decimal and --thousands as in the fit"
+    click.echo(f"not verified; what differs: {listed(differing)}. {advice}" if differing else "verified", err=True)
     raise SystemExit(1 if differing else 0)

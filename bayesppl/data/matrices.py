@@ -91,6 +91,8 @@ def _read_sparse(X: Any) -> csr_array:
 
 def _as_array(X: Any) -> Array:
     """Make an array of lists, masked cells or whatever else numpy takes; cells of lists keep their types."""
+    if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in X):
+        X = np.ma.stack(X)
     if isinstance(X, np.ma.MaskedArray):
         return with_gaps(X)
     try:

@@ -358,6 +358,15 @@ def test_numbers_and_dates_that_do_not_count_are_names(names: list[Any]) -> None
         clf.predict(frame[[names[0], names[2]]])
 
 
+def test_masks_of_a_list_of_rows_are_gaps() -> None:
+    X, y = bp.datasets.load("iris")
+    X = X.to_numpy()
+    rows = np.ma.masked_less(X[50:53], 3.3)
+    clf = bp.GaussianNB().fit(X, y)
+    assert rows.mask.any()
+    np.testing.assert_array_equal(clf.predict_proba(list(rows)), clf.predict_proba(rows))
+
+
 @pytest.mark.parametrize(
     ("cells", "clf"),
     [
