@@ -28,6 +28,9 @@ MOST_THETAS = 1000
 # Times, at most, that cells of unseen levels are drawn again with all columns that they depend on, and then alone.
 _REDRAWN_TOGETHER, _REDRAWN = 5, 100
 
+# Places, at least, that rows are taken from where none of their own is possible.
+_PLACES = 16
+
 
 def sample(
     fitted: Fitted,
@@ -124,32 +127,39 @@ def simulate_lots(
     family = posterior.model.family
     if isinstance(posterior, Exact):
         belief, weights = posterior.belief.parts["features"], posterior.predictive_weights()
+        simulate = partial(closed_forms.simulate_predictive, family, belief)
         for code in rng.choice(len(weights), size=n_lots, p=weights):
-            codes = np.full(size, code)
-            yield _of_seen_levels(
-                family, partial(closed_forms.simulate_predictive, family, belief, codes, rng, covariates)
-            )
+            yield _of_seen_levels(family, simulate, np.full(size, code), covariates, rng)
     else:
         for theta in thetas(posterior, n_lots, rng):
-            codes = np.full(size, rng.choice(posterior.model.n_classes, p=theta[CLASS_WEIGHTS]))
-            yield _of_seen_levels(family, partial(family.simulate, theta, codes, rng, covariates))
+            code = rng.choice(posterior.model.n_classes, p=theta[CLASS_WEIGHTS])
+            yield _of_seen_levels(family, partial(family.simulate, theta), np.full(size, code), covariates, rng)
 
 
-def _of_seen_levels(family: Family, simulate: Callable[[], Any]) -> Any:
-    """Simulate rows, and draw cells of unseen levels again, with all columns that they depend on.
+def _of_seen_levels(
+    family: Family, simulate: Callable[..., Any], codes: Array, covariates: Covariates, rng: np.random.Generator
+) -> Any:
+    """Simulate rows of a class, and draw cells of unseen levels again, with all columns that they depend on.
 
     Where that dries up, as of many columns that depend on each other, such rows are those of other places; where
     none is possible, cells are drawn again alone.
     """
-    bound, rows = family.bound, simulate()
-    places = np.arange(rows.shape[0])
+    bound, rows = family.bound, simulate(codes, rng, covariates)
+    if bound.are_possible(rows).all():
+        return rows
+    more = 0 if bound.covariate_supports else max(0, _PLACES - len(codes))
+    if more:
+        rows = stack_rows([rows, simulate(codes[:1].repeat(more), rng, covariates)])
+    places = np.arange(len(codes) + more)
     shifts = () if bound.covariate_supports else places[1:_REDRAWN].tolist()
     for shift in (*[0] * _REDRAWN_TOGETHER, *shifts, *[None] * _REDRAWN):
         if bound.are_possible(rows).all():
             break
-        others = rows[np.roll(places, shift)] if shift else simulate()
+        others = (
+            rows[np.roll(places, shift)] if shift else simulate(codes[:1].repeat(len(places)), rng, covariates)
+        )
         rows = bound.with_seen(rows, others, apart=shift is None)
-    return rows
+    return rows[: len(codes)]
 
 
 def covariates_for(
