@@ -220,8 +220,8 @@ def warn_of_places(X: Any, places: Any) -> None:
     if np.isin(places, X.index).all():
         warn(
             "items of annotations are places of the rows of X, from 0, and all of them are also found in its "
-            "index, which numbers the rows otherwise. If they name the index, pass X.index.get_indexer(items) as "
-            "the items; otherwise pass X.reset_index(drop=True)",
+            "index, which numbers the rows otherwise. Pass X.reset_index(drop=True), and, if they name the index, "
+            "X.index.get_indexer(items) as the items",
             UserWarning,
         )
 
