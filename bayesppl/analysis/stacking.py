@@ -119,7 +119,7 @@ def _folds(rows: Rows) -> Array:
     found = [factorize(rows.table.column(name), name) for name in rows.table.names]
     ranks = np.column_stack([np.where(codes < 0, len(levels), codes) for levels, codes in found])
     kinds = number_kinds(ranks[:, order_of_columns(ranks, rows.weights)])
-    order = order_of_rows(kinds, rows.codes, by_class=True)
+    order = order_of_rows(kinds, rows.codes, rows.weights, by_class=True)
     rng, folds = np.random.default_rng(0), np.empty(len(rows), dtype=np.intp)
     ends = np.flatnonzero(np.diff(rows.codes[order])) + 1
     for places in np.split(np.arange(len(rows)), ends):

@@ -98,7 +98,7 @@ class Leaves(RecodedFirst):
         cells = cells[:, order]
         alike = number_kinds(cells)
         if len(alike) > _BY_CHANCE * (alike.max() + 1):
-            alike = np.argsort(order_of_rows(alike, codes))
+            alike = np.argsort(order_of_rows(alike, codes, weights))
         nodes: list[Array] = []
         roots = [0]
         n_tried = min(max(1, len(order) // 2), _MOST_TRIED) if self.tries_half else "sqrt"

@@ -21,11 +21,11 @@ def number_kinds(cells: Array) -> Array:
     return np.unique(cells, axis=0, return_inverse=True)[1].ravel()
 
 
-def order_of_rows(kinds: Array, codes: Array, *, by_class: bool = False) -> Array:
+def order_of_rows(kinds: Array, codes: Array, weights: Array, *, by_class: bool = False) -> Array:
     """Put rows in an order by their kind and then by their class, or the other way round: (n_rows,).
 
-    Classes are told apart by the kinds of their rows.
+    Classes are told apart by the kinds of their rows, and equal rows by their weights.
     """
-    of_classes = np.round(np.bincount(codes, np.cos(kinds)), 6)
+    of_classes = np.round(np.bincount(codes, weights * np.cos(kinds)), 6)
     classes = codes, of_classes[codes]
-    return np.lexsort((kinds, *classes) if by_class else (*classes, kinds))
+    return np.lexsort((weights, *((kinds, *classes) if by_class else (*classes, kinds))))
