@@ -100,6 +100,12 @@ def format_of(path: Path) -> str:
     return suffix
 
 
+def separator(path: Path, given: str) -> str:
+    """Return the separator of the columns of a text file, for which this ``--sep`` was given."""
+    is_of_tabs = ".tsv" in map(str.lower, path.suffixes[-2:])
+    return "\t" if given == "tab" or (given == "," and is_of_tabs) else given
+
+
 @contextmanager
 def opened(path: Path, encoding: str, given: Path) -> Iterator[IO[str]]:
     """Open a text file, compressed or not; refusals name the path that the user gave."""

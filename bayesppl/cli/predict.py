@@ -13,7 +13,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from bayesppl.cli.files import TEXT, Dialect, format_of, require_place
+from bayesppl.cli.files import TEXT, Dialect, format_of, require_place, separator
 from bayesppl.cli.fit import DATA_ARGUMENT, MODEL_ARGUMENT, RULES, fit
 from bayesppl.cli.options import SEED_OPTION, Grouped, csv_options
 from bayesppl.cli.terminal import cells, is_number, say, shown
@@ -208,7 +208,9 @@ def _as_in_fit(dialect: Dialect, of_fit: Mapping[str, Any], data: Path) -> Diale
     """Read gaps as in the fit, too, and numbers where columns are separated alike, unless options say how."""
     context = click.get_current_context()
     is_given = any(context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in _READING[:2])
-    is_alike = format_of(data) in TEXT and of_fit.get("sep") == context.params["sep"]
+    is_alike = format_of(data) in TEXT and bool(of_fit)
+    if is_alike:
+        is_alike = separator(Path(of_fit["data"]), of_fit["sep"]) == separator(data, dialect.sep)
     names = _READING if is_alike and not is_given else _READING[2:]
     taken = {name: of_fit[name] for name in names if of_fit.get(name) not in (None, getattr(dialect, name))}
     if "na_values" in taken:
@@ -278,7 +280,7 @@ def _remedy(cell: str, decimal: str | None) -> str:
         return "if the point marks decimals, pass --decimal ."
     if is_number(cell) or (is_parted and decimal is None):
         return "convert the column to numbers"
-    if is_parted:
+    if is_parted and "." not in cell and decimal == ".":
         return "if the comma is part of a number, pass --decimal , or --thousands ,"
     if decimal is not None and (advice := spelling(Counter([cell]), Counter())):
         return advice

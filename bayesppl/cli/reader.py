@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bayesppl.cli.files import STANDARD_INPUT, TEXT, Dialect, format_of
+from bayesppl.cli.files import STANDARD_INPUT, TEXT, Dialect, format_of, separator
 from bayesppl.cli.text_columns import (
     TRUTHS,
     SurveyedColumn,
@@ -94,7 +94,7 @@ class DataFile:
         if path != STANDARD_INPUT and not path.exists():
             raise ValueError(f"there is no file {str(path)!r}")
         self.path, self.categories = path, set[str]()
-        self.dialect = dialect._replace(sep="\t") if suffix == ".tsv" and dialect.sep == "," else dialect
+        self.dialect = dialect._replace(sep=separator(path, dialect.sep))
         self.is_text = suffix in TEXT
         folder = tempfile.TemporaryDirectory()
         weakref.finalize(self, folder.cleanup)
@@ -240,7 +240,7 @@ class DataFile:
         for (name, cell), kind in zip(written.items(), kinds, strict=True):
             marks = set(self.dialect.na_values).difference(known.get(name, ()))
             if marks and kind in _MARKED:
-                cells[name] = without(cell, marks, marks)
+                cells[name] = without(cell, marks, marks, "try_cast({} as double)".format)
         counts = ["count(*)", *(f"count({cell})" for cell in cells.values())]
         [(n_rows, *found)] = execute(f"select {', '.join(counts)} from {self._rows}").fetchall()
         for i, (cell, kind) in enumerate(zip(cells.values(), kinds, strict=True)):

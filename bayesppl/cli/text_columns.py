@@ -6,12 +6,12 @@ import codecs
 import re
 import shutil
 import sys
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Set
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bayesppl.cli.files import COMPRESSED, LONGEST_LINE, STANDARD_INPUT, Dialect, opened, read_header
-from bayesppl.cli.terminal import is_number
 
 # What is taken for a missing cell besides empty ones, as pandas does.
 _GAPS = (
@@ -183,14 +183,20 @@ class TextColumns:
         marks = {*_GAPS, *given}.difference(level.strip() for level in levels)
         if "" in levels:
             cell = f"coalesce({cell}, '')"
-        return without(cell, marks, given)
+        return without(cell, marks, given, partial(number_in, dialect=self._dialect))
 
 
-def without(cell: str, marks: Iterable[str], given: Iterable[str]) -> str:
-    """Write a cell in SQL, NULL where it is one of the marks, or equals one of the numbers that are given."""
-    numbers = ", ".join(f"{quoted(mark)}::double" for mark in given if is_number(mark))
+def without(cell: str, marks: Iterable[str], given: Iterable[str], number: Callable[[str], str]) -> str:
+    """Write a cell in SQL, NULL where it is one of the marks, or equals one of the numbers that are given.
+
+    Parameters
+    ----------
+    number : callable
+        Writes the number in SQL that a text or a cell is, NULL where it is none.
+    """
     # where -9 is missing, -9.0 is too
-    alike = f" or try_cast({cell} as double) in ({numbers})" if numbers else ""
+    numbers = ", ".join(number(quoted(mark)) for mark in given)
+    alike = f" or {number(cell)} in ({numbers})" if numbers else ""
     return f"if({among(f'trim({cell}::varchar)', sorted(marks))}{alike}, null, {cell})"
 
 

@@ -38,6 +38,7 @@ def saved(run, tmp_path, request):
         ("size", "not yet", "--na-values 'not yet'"),
         ("size", "1,5", "--decimal , or --thousands ,"),
         ("ripe", "maybe", "--na-values maybe"),
+        ("size", "1.072,94", "--thousands . --decimal ,"),
         ("size", "7 154,50", "--decimal , and the mark that parts the thousands as --thousands, any space as ' '"),
         ("size", "12 €", "write them without €"),
         ("ripe", "WAHR", "if that is a truth value, write it as true or false; "),
@@ -97,6 +98,35 @@ def test_numbers_are_read_as_in_the_fit_unless_options_are_given(run, tmp_path):
     as_numbers.to_parquet(tmp_path / "plain.parquet")
     status, found, said = run("predict", tmp_path / "m.nc", tmp_path / "plain.parquet", "--keep", "kind")
     assert (status, found) == (0, expected)
+
+
+@pytest.mark.parametrize(
+    ("cell", "marks"),
+    [("-999,00", ("--decimal", ",")), ("-9,999.00", ("--thousands", ","))],
+    ids=["decimal", "thousands"],
+)
+def test_numbers_that_mark_gaps_are_recognised_however_they_are_written(run, tmp_path, cell, marks):
+    gap = "-999" if marks[0] == "--decimal" else "-9999"
+    lines = [f"{cell};a", "1;a", "2;a", "5;b", "6;b", f"{cell};b"]
+    (tmp_path / "t.csv").write_text("\n".join(["x;kind", *lines]) + "\n")
+    options = ["--target", "kind", "--sep", ";", "--model", "gaussian-nb", "--save", tmp_path / "m.npz"]
+    assert run("fit", tmp_path / "t.csv", *options, *marks, "--na-values", gap)[0] == 0
+    found = bp.load(tmp_path / "m.npz").estimates()["mean"].sel(estimate="mle")
+    np.testing.assert_allclose(found.values[:, 0], [1.5, 5.5])
+
+
+def test_files_of_tabs_are_separated_alike_with_and_without_the_option(run, tmp_path):
+    rows = pd.DataFrame({"x": ["1.001,5", "1.102,5", "2.003,5", "2.104,5"], "kind": list("aabb")})
+    for name, sep in (("t.tsv", "\t"), ("n.tsv", "\t"), ("n.csv", ",")):
+        rows.to_csv(tmp_path / name, index=False, sep=sep)
+    marks = ["--decimal", ",", "--thousands", "."]
+    options = ["--target", "kind", "--model", "gaussian-nb", "--save", tmp_path / "m.npz"]
+    assert run("fit", tmp_path / "t.tsv", *options, "--sep", "tab", *marks)[0] == 0
+    for sep in ([], ["--sep", "tab"]):
+        status, _, said = run("predict", tmp_path / "m.npz", tmp_path / "n.tsv", "--keep", "kind", *sep)
+        assert (status, "--decimal , --thousands ." in said) == (0, True)
+    status, _, said = run("predict", tmp_path / "m.npz", tmp_path / "n.csv", "--keep", "kind")
+    assert (status, "is read as" in said) == (2, False)
 
 
 def test_commas_in_texts_of_parquet_are_to_be_converted(run, saved, tmp_path):
