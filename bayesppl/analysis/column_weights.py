@@ -39,7 +39,7 @@ from bayesppl.analysis.leave_one_out import leave_out_each
 from bayesppl.analysis.left_out_joints import density_of, factor_joints
 from bayesppl.analysis.parameter_tables import coord
 from bayesppl.analysis.temperature import PENALTY_SD, Scores, drawn_rows
-from bayesppl.data.rows import Rows
+from bayesppl.data.rows import Rows, warn_of_counts
 from bayesppl.errors import NotConjugateError
 from bayesppl.families.bound import Factor
 from bayesppl.families.family import Family
@@ -99,6 +99,7 @@ def calibrated(fitted: Fitted, rows: Rows, option: Option) -> Fitted:
         require_known_rows(rows)
     except NotConjugateError as error:
         raise NotConjugateError(f"calibration={option!r} leaves rows out: {error}") from None
+    warn_of_counts(rows)
     X = encoded(fitted.model.family, rows.table)
     data = fitted.posterior, X, rows.codes, rows.weights, fitted.rule
     if option == "temperature":

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayesppl.data.arguments import aligned, labels_of, real
+from bayesppl.data.columns import missing
 from bayesppl.data.frames import warn_of_other_orders, warn_of_places
 from bayesppl.data.labels import Unlabelled, codes_among, encode_labels, warn_of_minus_one, without_missing
 from bayesppl.data.names import listed, spelled
@@ -126,6 +127,12 @@ def read_annotated(
     labels: Any
     if is_long:
         items, annotators, labels = (given.column(name) for name in ("item", "annotator", "label"))
+        for name, cells in (("item", items), ("annotator", annotators)):
+            absent = missing(cells)
+            if absent.any():
+                raise RowError(
+                    f"the {name} is missing in row ", int(np.argmax(absent)), " of annotations; drop it"
+                )
     else:
         cells = np.column_stack([np.asarray(given.column(name), dtype=object) for name in given.names])
         items, annotators = (places.ravel() for places in np.indices(cells.shape))
@@ -161,6 +168,9 @@ def read_annotated(
     weights = check_weights(sample_weight, len(table))
     of_rows = np.ones(len(table)) if weights is None else weights
     has_votes = np.isin(np.arange(len(table)), rows)
+    if not has_votes.all() and unlabelled.action == "refuse" and X is None and is_long:
+        item = names_of_rows[np.argmin(has_votes)]
+        raise ValueError(f"no annotator has labelled item {spelled(item)}; drop it from the annotations")
     if not has_votes.all() and unlabelled.action == "refuse":
         raise RowError(
             "no annotator has labelled row ",

@@ -91,16 +91,15 @@ def _read_sparse(X: Any) -> csr_array:
 
 def _as_array(X: Any) -> Array:
     """Make an array of lists, masked cells or whatever else numpy takes; cells of lists keep their types."""
-    if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in X):
-        X = np.ma.stack(X)
-    if isinstance(X, np.ma.MaskedArray):
-        return with_gaps(X)
+    are_masked = isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in X)
     try:
-        array = np.asarray(X)
+        array = np.ma.stack(X) if are_masked else X if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
     except ValueError:
         raise ValueError(_ragged(X)) from None
     except TypeError as error:  # of a Dataset of xarray
         raise TypeError(f"X must be rows by columns: {error}") from None
+    if isinstance(array, np.ma.MaskedArray):
+        return with_gaps(array)
     if isinstance(X, list | tuple) and array.dtype.kind in "iuf" and array.ndim == 2 and len(X):
         as_they_are = (
             np.asarray(X, dtype=object) if isinstance(X[0], list | tuple) or beyond_floats(array) else array

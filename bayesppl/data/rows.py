@@ -22,7 +22,7 @@ from bayesppl.data.matrices import plain
 from bayesppl.data.partly_known import PartlyKnown
 from bayesppl.data.read_table import as_table
 from bayesppl.data.table import Table
-from bayesppl.errors import RowError, rows_at
+from bayesppl.errors import RowError, rows_at, warn
 from bayesppl.kernels.arrays import Array
 
 #: Tables of up to this many numbers (a megabyte) are copied to be held, in a fraction of the time that their
@@ -210,6 +210,18 @@ class Rows:
             codes=self.codes[at],
             given_weights=weights[at],
             kept=self.places_given(at) if self.partly is None else self.kept,
+        )
+
+
+def warn_of_counts(rows: Rows) -> None:
+    """Warn where weights look like counts of equal rows, which are left out together."""
+    weights = rows.weights[rows.weights > 0]
+    if rows.given_weights is not None and len(weights) and weights.mean() >= 3 and (weights % 1 == 0).all():
+        warn(
+            f"sample_weight holds whole numbers, {weights.mean():.3g} on average, as counts of equal rows are. A "
+            "row is left out with all of its weight, so that none like it is left to predict it by. If these are "
+            "counts, repeat the rows: X.loc[X.index.repeat(counts)], y.repeat(counts)",
+            UserWarning,
         )
 
 

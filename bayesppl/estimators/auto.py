@@ -11,6 +11,7 @@ from typing import Any, Self
 from bayesppl.analysis.stacking import combine
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.read_table import Columns
+from bayesppl.data.rows import warn_of_counts
 from bayesppl.errors import warn
 from bayesppl.estimators.candidates import LEAST_CANDIDATES, ROWS_PER_CANDIDATE, facts_about, propose
 from bayesppl.estimators.generative import GenerativeClassifier
@@ -109,6 +110,7 @@ class AutoClassifier(StackAnswers):
         """
         require_order(self.class_weights, self.classes)
         rows = read_all(X, y, sample_weight, self.classes).counted()
+        warn_of_counts(rows)
         check_n_jobs(self.n_jobs)
         columns = Columns(rows.table.names, rows.table.is_named, type(self).__name__)
         if self.candidates is None:

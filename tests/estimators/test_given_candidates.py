@@ -206,6 +206,19 @@ def test_the_order_of_equal_rows_of_other_weights_does_not_matter() -> None:
     assert one.stack_.log_score == pytest.approx(other.stack_.log_score, rel=1e-9)
 
 
+def test_counts_in_the_place_of_weights_are_pointed_out() -> None:
+    """As they are left out together: of a table of counts, no row is left that is like the one left out."""
+    cells = pd.DataFrame({"a": list("uuvvuv"), "b": list("ststts")})
+    counts, codes = np.array([9, 4, 3, 8, 2, 5]), [0, 1, 0, 1, 0, 1]
+    for clf in (bp.AutoClassifier(), bp.CategoricalNB(calibration="temperature")):
+        with pytest.warns(UserWarning, match=r"whole numbers, 5.17 on average, .*repeat the rows"):
+            clf.fit(cells, codes, counts)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            clf.fit(cells.loc[cells.index.repeat(counts)], np.repeat(codes, counts))
+            clf.fit(cells, codes, counts / counts.mean())
+
+
 def test_weights_of_rows_reach_guests() -> None:
     weight = np.ones(len(Y))
     weight[::3], weight[1::3] = 0.0, 2.0

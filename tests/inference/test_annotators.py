@@ -285,6 +285,17 @@ def test_completed_rows_of_annotations_alone_are_named_by_their_items(prefix):
     np.testing.assert_allclose(by_item.sel(row=names), by_place, rtol=1e-9)
 
 
+def test_items_without_labels_and_lines_without_items_are_refused():
+    long = pd.DataFrame({"item": ["P1", "P1", "P2"], "annotator": list("xyx"), "label": ["a", "b", None]})
+    with pytest.raises(ValueError, match=r"no annotator has labelled item 'P2'; drop it from the annotations"):
+        bp.dawid_skene(long, inference="em")
+    for name in ("item", "annotator"):
+        lacking = long.assign(label=list("aba"))
+        lacking.loc[1, name] = None
+        with pytest.raises(ValueError, match=rf"the {name} is missing in row 1 of annotations; drop it"):
+            bp.dawid_skene(lacking, inference="em")
+
+
 def test_places_that_are_labels_of_an_index_in_another_order_are_pointed_out():
     X, y, _ = noisy_iris()
     frame = pd.DataFrame(X).add_prefix("x").sample(frac=1, random_state=0)
