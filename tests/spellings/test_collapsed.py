@@ -259,6 +259,26 @@ def test_means_beside_scales_on_a_diagonal_are_integrated_out(scale):
     assert block.solution == "collapsed"
 
 
+def test_shapes_that_only_values_show_are_refused():
+    with pm.Model() as model:
+        y = pm.Categorical("y", np.ones(K) / K, observed=CODES)
+        sd, means = pm.HalfNormal("sd", 2.0, shape=2), pm.Normal("means", 0.0, 5.0, shape=(K, 2))
+        correlation = np.array([[1.0, 0.3], [0.3, 1.0]])
+        pm.MvNormal("x", means[y], cov=pt.einsum("i,j,ij->ij", sd, sd, correlation), observed=REAL)
+    with pytest.raises(ValueError, match=r"shape of a parameter is not known .*write products of arrays"):
+        read(model, "y")
+
+
+def test_mean_vectors_of_spreads_on_a_diagonal_are_integrated_out():
+    with pm.Model() as model:
+        y = pm.Categorical("y", np.ones(K) / K, observed=CODES)
+        spread = pm.HalfNormal("spread", 2.0, shape=2)
+        means = pm.MvNormal("means", np.zeros(2), cov=pt.diag(spread**2), shape=(K, 2))
+        pm.MvNormal("x", means[y], cov=np.eye(2), observed=REAL)
+    [block] = [block for block in read(model, "y").blocks if block.observed]
+    assert block.solution == "collapsed"
+
+
 @pytest.mark.parametrize("prior", [pm.HalfNormal, pm.HalfCauchy], ids=["normal", "cauchy"])
 @pytest.mark.parametrize("unit", [1.0, 1e5])
 def test_spreads_are_integrated_over_in_any_unit(prior, unit):

@@ -294,7 +294,8 @@ def _at_points(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[
         inputs = [found.get(variable, variable) for variable in node.inputs]
         made: Any
         if isinstance(node.op, OpFromGraph):
-            made = _at_points(node.op.fgraph.outputs, dict(zip(node.op.fgraph.inputs, inputs, strict=True)))
+            held = node.op.fgraph.unfreeze()
+            made = _at_points(held.outputs, dict(zip(held.inputs, inputs, strict=True)))
         elif all(new is old for new, old in zip(inputs, node.inputs, strict=True)):
             continue
         elif isinstance(node.op, Elemwise):  # most operations, and as they are

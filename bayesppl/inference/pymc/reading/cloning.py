@@ -214,6 +214,12 @@ def _filled(parameter: Any, batch: tuple[int, ...], n_core: int) -> Any:
         return parameter
     core = parameter.type.shape[lead:]
     if None in core:
-        core = tuple(evaluate([parameter.shape[lead:]])[0])
+        try:
+            core = tuple(evaluate([parameter.shape[lead:]])[0])
+        except ValueError:
+            raise ValueError(
+                "the shape of a parameter is not known before its values are, as of pt.einsum of three arrays; "
+                "write products of arrays, such as pt.outer(s, s) * R"
+            ) from None
     # not broadcast_to, which looks for the static shape of what it makes at great length
     return pt.second(pt.constant(np.zeros((*batch, *core), dtype=np.int8)), parameter)
