@@ -216,7 +216,7 @@ class Rows:
 def warn_of_counts(rows: Rows) -> None:
     """Warn where weights look like counts of equal rows, which are left out together."""
     weights = rows.weights[rows.weights > 0]
-    if rows.given_weights is not None and len(weights) and weights.mean() >= 3 and (weights % 1 == 0).all():
+    if len(weights) and np.ptp(weights) and weights.mean() >= 3 and (weights % 1 == 0).all():
         warn(
             f"sample_weight holds whole numbers, {weights.mean():.3g} on average, as counts of equal rows are. A "
             "row is left out with all of its weight, so that none like it is left to predict it by. If these are "

@@ -268,6 +268,7 @@ def test_names_of_candidates_that_a_file_could_not_hold_are_refused() -> None:
         bp.AutoClassifier({0.1: bp.GaussianNB(), 1.0: bp.LinearDiscriminantAnalysis()}).fit(X, Y)
 
 
+@pytest.mark.filterwarnings("ignore:sample_weight holds whole numbers")
 def test_a_candidate_that_cannot_be_fitted_is_named() -> None:
     with pytest.raises(TypeError, match="sample_weight") as caught:
         bp.AutoClassifier({"near": KNeighborsClassifier()}).fit(X, Y, np.arange(1.0, len(Y) + 1))
