@@ -147,17 +147,16 @@ def _of_seen_levels(
     bound, rows = family.bound, simulate(codes, rng, covariates)
     if bound.are_possible(rows).all():
         return rows
-    more = 0 if bound.covariate_supports else max(0, _PLACES - len(codes))
-    if more:
-        rows = stack_rows([rows, simulate(codes[:1].repeat(more), rng, covariates)])
-    places = np.arange(len(codes) + more)
-    shifts = () if bound.covariate_supports else places[1:_REDRAWN].tolist()
+    are_alike = not bound.covariate_supports
+    all_codes = codes[:1].repeat(max(len(codes), _PLACES if are_alike else 0))
+    places = np.arange(len(all_codes))
+    if len(places) > len(codes):
+        rows = stack_rows([rows, simulate(all_codes[len(codes) :], rng, covariates)])
+    shifts = places[1:_REDRAWN].tolist() if are_alike else ()
     for shift in (*[0] * _REDRAWN_TOGETHER, *shifts, *[None] * _REDRAWN):
         if bound.are_possible(rows).all():
             break
-        others = (
-            rows[np.roll(places, shift)] if shift else simulate(codes[:1].repeat(len(places)), rng, covariates)
-        )
+        others = rows[np.roll(places, shift)] if shift else simulate(all_codes, rng, covariates)
         rows = bound.with_seen(rows, others, apart=shift is None)
     return rows[: len(codes)]
 

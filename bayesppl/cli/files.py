@@ -34,6 +34,10 @@ STANDARD_INPUT = Path("-")
 LONGEST_LINE = 16 << 20
 
 
+#: Spaces that part thousands: the plain one, and those that do not end a line, wide and narrow.
+SPACES = " \u00a0\u202f"
+
+
 class Dialect(NamedTuple):
     """How a text file is written; other formats contain it."""
 

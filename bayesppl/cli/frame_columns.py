@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesppl.cli.files import SPACES
 from bayesppl.cli.options import Chosen
 from bayesppl.cli.terminal import is_number, table
 from bayesppl.data.levels import FEW_LEVELS, are_near_unique
@@ -29,8 +30,8 @@ _MARKS = ("?", "-", "--", ".", "n.a.", "unknown", "missing", "none")
 # Dates in figures, such as 2007-11-11 or 3/4/98, and what may follow: a time.
 _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?")
 
-# Marks that part thousands: spaces of three kinds among them.
-_PARTS = r"[_'\u2019\u00a0\u202f ]"
+# Marks that part thousands.
+_PARTS = f"[_'\u2019{SPACES}]"
 
 # How else numbers are written, and what is to be done.
 _SPELLINGS = {

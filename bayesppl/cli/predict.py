@@ -206,12 +206,12 @@ def _options_of_fit(model: Path) -> dict[str, Any]:
 
 def _as_in_fit(dialect: Dialect, of_fit: Mapping[str, Any], data: Path) -> Dialect:
     """Read gaps as in the fit, too, and numbers where columns are separated alike, unless options say how."""
-    context = click.get_current_context()
-    is_given = any(context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in _READING[:2])
-    is_alike = format_of(data) in TEXT and bool(of_fit)
-    if is_alike:
-        is_alike = separator(Path(of_fit["data"]), of_fit["sep"]) == separator(data, dialect.sep)
-    names = _READING if is_alike and not is_given else _READING[2:]
+    if not of_fit:
+        return dialect
+    source = click.get_current_context().get_parameter_source
+    is_given = any(source(name) is ParameterSource.COMMANDLINE for name in _READING[:2])
+    is_alike = separator(Path(of_fit["data"]), of_fit["sep"]) == separator(data, dialect.sep)
+    names = _READING if format_of(data) in TEXT and is_alike and not is_given else _READING[2:]
     taken = {name: of_fit[name] for name in names if of_fit.get(name) not in (None, getattr(dialect, name))}
     if "na_values" in taken:
         taken["na_values"] = tuple(dict.fromkeys([*dialect.na_values, *taken["na_values"]]))

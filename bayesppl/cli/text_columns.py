@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bayesppl.cli.files import COMPRESSED, LONGEST_LINE, STANDARD_INPUT, Dialect, opened, read_header
+from bayesppl.cli.files import COMPRESSED, LONGEST_LINE, SPACES, STANDARD_INPUT, Dialect, opened, read_header
 
 # What is taken for a missing cell besides empty ones, as pandas does.
 _GAPS = (
@@ -43,9 +43,6 @@ _ENCODINGS = {"utf-8": "utf-8", "iso8859-1": "latin-1"}
 
 # From here on whole numbers do not fit into an integer of 64 bits, and are text.
 _LONGEST_WHOLE = 9e18
-
-# What may part thousands like a space: it, and those that do not end a line, wide and narrow.
-_SPACES = " \u00a0\u202f"
 
 
 class SurveyedColumn(NamedTuple):
@@ -206,13 +203,13 @@ def plain_text(cell: str, dialect: Dialect) -> str:
     A mark of thousands that stands elsewhere makes text of a number: one that marks decimals is none.
     """
     marks = {"_": "x", ".": "x", dialect.decimal: "."}  # an x makes text of it
-    thousands = _SPACES if dialect.thousands == " " else dialect.thousands or ""
+    thousands = SPACES if dialect.thousands == " " else dialect.thousands or ""
     known = {mark: mark_of for mark, mark_of in marks.items() if mark not in thousands and mark != mark_of}
     plain = f"translate({cell}, {quoted(''.join(known) + thousands)}, {quoted(''.join(known.values()))})"
     if not thousands:
         return plain
     # groups of three, and of two before them, as in India
-    cell, mark = f"trim({cell}, {quoted(_SPACES)})", f"[{re.escape(thousands)}]"
+    cell, mark = f"trim({cell}, {quoted(SPACES)})", f"[{re.escape(thousands)}]"
     groups = rf"[+-]?\d{{1,3}}({mark}\d{{2,3}})*{mark}\d{{3}}(\D.*)?"
     elsewhere = f"regexp_matches({cell}, {quoted(mark)}) and not regexp_full_match({cell}, {quoted(groups)})"
     return f"if({elsewhere}, 'x', {plain})"

@@ -168,13 +168,14 @@ def read_annotated(
     weights = check_weights(sample_weight, len(table))
     of_rows = np.ones(len(table)) if weights is None else weights
     has_votes = np.isin(np.arange(len(table)), rows)
-    if not has_votes.all() and unlabelled.action == "refuse" and X is None and is_long:
-        item = names_of_rows[np.argmin(has_votes)]
-        raise ValueError(f"no annotator has labelled item {spelled(item)}; drop it from the annotations")
     if not has_votes.all() and unlabelled.action == "refuse":
+        first = int(np.argmin(has_votes))
+        if X is None and is_long:
+            item = spelled(names_of_rows[first])
+            raise ValueError(f"no annotator has labelled item {item}; drop it from the annotations")
         raise RowError(
             "no annotator has labelled row ",
-            int(np.argmin(has_votes)),
+            first,
             ". Leave such rows out, or use unlabelled='drop', which does; unlabelled='learn' learns from their "
             "features",
         )
