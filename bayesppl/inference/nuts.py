@@ -26,7 +26,7 @@ from bayesppl.inference.missing_labels import with_missingness
 from bayesppl.inference.progress import announce_if_slow, is_watched, say
 from bayesppl.inference.pymc.build import Encoded, Likelihood, encode_unweighted, hyperparameters, to_pymc
 from bayesppl.inference.pymc.model_density import Density, constrain, log_density
-from bayesppl.inference.pymc.native import expand_function
+from bayesppl.inference.pymc.native import IN_PYTHON, expand_function
 from bayesppl.inference.unknown_classes import incomplete
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import GenerativeModel
@@ -154,6 +154,7 @@ class NUTS(Drawing):
     def run(self, density: Density, compiled: Any) -> tuple[Array, dict[str, Array]]:
         """Draw from a compiled density: (chain, draw, coordinate), and what the sampler reports of each."""
         nutpie = import_nutpie()
+        is_alone = getattr(compiled, "compiled_logp_func", None) in IN_PYTHON
         try:
             with announce_if_slow(f"sampling {self.chains} chains of {self.tune + self.draws} draws", self.speaks):
                 tree = nutpie.sample(
@@ -161,7 +162,7 @@ class NUTS(Drawing):
                     draws=self.draws,
                     tune=self.tune,
                     chains=self.chains,
-                    cores=self.cores,
+                    cores=1 if is_alone else self.cores,
                     seed=self.random_state,
                     progress_bar=bool(self.progressbar),
                     save_warmup=False,

@@ -184,6 +184,54 @@ def test_machine_code_reads_a_slope_that_is_a_view_of_an_array():
     np.testing.assert_allclose([value, *gradient], [-13.0, -6.0, 1.0, 5.0])
 
 
+@pytest.mark.filterwarnings("ignore:Numba will use object mode")
+def test_what_python_computes_is_neither_kept_on_disk_nor_run_in_two_threads(monkeypatch):
+    """Either ended the process with a segmentation fault."""
+    import nutpie
+    import pytensor
+    import pytensor.tensor as pt
+    from pytensor.link.numba.cache import NUMBA_CACHE_PATH
+    from pytensor.tensor.blockwise import Blockwise
+    from pytensor.tensor.shape import Reshape
+
+    a = pt.tensor("a", dtype="float64", shape=(2, 3))
+    shapes = pt.constant(np.array([[3, 1], [3, 1]]))  # one for each row, which numba does not have
+    value = -(Blockwise(Reshape(2), signature="(i),(j)->(k,l)")(a, shapes) ** 2).sum()
+    density = Density([a], [], [value, pt.grad(value, a)], (), {"a": RNG.normal(size=(2, 3))})
+    before = set(NUMBA_CACHE_PATH.rglob("*log_density*"))
+    with pytensor.config.change_flags(numba__cache=True):
+        compiled = nuts.compile_density(density)
+    assert set(NUMBA_CACHE_PATH.rglob("*log_density*")) == before
+    found, gradient = _call(compiled.compiled_logp_func, density.centre, density.data)
+    np.testing.assert_allclose([found, *gradient], [-(density.centre**2).sum(), *(-2 * density.centre)])
+
+    seen, sample = [], nutpie.sample
+
+    def watched(*args, **kwargs):
+        seen.append(kwargs["cores"])
+        return sample(*args, **kwargs)
+
+    monkeypatch.setattr(nutpie, "sample", watched)
+    points, _ = replace(SHORT, cores=2).run(density, compiled)
+    assert seen == [1]
+    assert np.abs(points.mean((0, 1))).max() < 0.2  # six standard errors of independent draws
+
+
+def test_a_density_is_zero_where_a_check_of_pymc_fails():
+    """The shape of a gamma prior that is normal itself has no transform that keeps it above zero."""
+    import pymc as pm
+
+    with pm.Model() as model:
+        shape = pm.Normal("shape", 0.5, 1.0)
+        pm.Poisson("x", pm.Gamma("rate", shape, 1.0, shape=2), observed=np.array([0, 1]))
+    density = log_density(model)
+    reference = model.compile_logp()
+    for at in (0.7, -0.3):
+        point = np.array([at, 0.1, -0.4])
+        np.testing.assert_allclose(density(point)[0], reference(density.split(point)))
+    assert density(point)[0] == -np.inf
+
+
 def test_the_model_that_an_unknown_nutpie_compiles_has_the_same_density(exact):
     from pytensor.compile.mode import Mode
 

@@ -1,5 +1,7 @@
 """After the parameters are integrated out, the marginal density is left, and its answers are the model's."""
 
+import sys
+
 import arviz as az
 import counts
 import gaussians
@@ -19,6 +21,7 @@ from scipy.special import logsumexp
 import bayesppl as bp
 from bayesppl.inference.pymc.graphs import nodes_above
 from bayesppl.inference.pymc.model_density import density_of
+from bayesppl.inference.pymc.reading.part_draws import block_density
 from bayesppl.inference.pymc.reading.recognition import read
 
 K = 3
@@ -418,6 +421,49 @@ def test_whether_mean_vectors_are_integrated_out_does_not_depend_on_the_points_o
         mean = pm.MvNormal("mean", pm.Normal("centre", 0.0, 3.0, shape=d), chol=root * spread, shape=(K, d))
         pm.MvNormal("x", mean[label], chol=root, observed=np.random.default_rng(n_rows).normal(size=(n_rows, d)))
     assert read(model, "y").blocks[1].solution == "collapsed"
+
+
+@pytest.mark.parametrize(("usual", "solution"), [(30.0, "collapsed"), (0.5, "compressed")])
+def test_no_draw_lies_where_a_prior_has_no_density(usual, solution):
+    """A normal shape of a gamma prior has no transform that keeps it above zero."""
+    with pm.Model() as model:
+        y = pm.Categorical("y", np.ones(K) / K, observed=CODES)
+        rate = pm.Gamma("rate", pm.Normal("shape", usual, 1.0), 1.0, shape=(K, COUNTS.shape[1]))
+        pm.Poisson("x", rate[y], observed=COUNTS)
+    reading = read(model, "y")
+    [block] = [block for block in reading.blocks if block.observed]
+    assert block.solution == solution
+    coordinates = block.coordinates
+    graph = block_density(reading, block)
+    if block.collapsed is not None:
+        collapsed, graph = _collapsed(model, COUNTS)
+        coordinates = collapsed.coordinates
+    start = [values[None].repeat(2, 0) for values in coordinates.start]
+    place = [variable.name for variable in coordinates.free].index("shape")
+    start[place] = np.array([0.3, -0.3])
+    [found] = coordinates.evaluate([graph], start)
+    assert np.isfinite(found[0])
+    assert found[1] == -np.inf
+
+
+def _pooled(rows, codes):
+    with pm.Model() as model:
+        y = pm.Categorical("y", np.ones(K) / K, observed=codes)
+        usual, size = pm.Beta("usual", 1.0, 1.0, shape=3), pm.Pareto("size", 1.5, 1.0)
+        rates = pm.Beta("rates", usual * size, (1 - usual) * size, shape=(K, 3))
+        pm.Bernoulli("x", rates[y], observed=rows["x"])
+    return model
+
+
+@pytest.mark.parametrize("build", [SPELLINGS["learned_concentration"].build, _pooled])
+def test_draws_at_the_edge_have_coordinates(build):
+    collapsed, _ = _collapsed(build({"x": BITS}, CODES), BITS)
+    extremes = np.array([0.0, 1e-320, 1e-260, 0.3, 1 - 1e-13, 1 - 1e-14, 1.0])
+    wanted = np.broadcast_to(extremes[:, None, None], (7, K, BITS.shape[1]))
+    found = collapsed.density.variables_at({"probability": wanted}, collapsed.coordinates.start)
+    assert found is not None
+    [values] = [values for values in found.values() if values.ndim > 2]
+    np.testing.assert_allclose(values, np.maximum(wanted, sys.float_info.min), rtol=1e-9)
 
 
 def _log_priors_of(model, theta, variables):

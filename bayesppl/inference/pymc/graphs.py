@@ -181,6 +181,20 @@ def without_errors(log_density: Any) -> Any:
     return substitute([log_density], zero)[0]
 
 
+def conditions(outputs: Sequence[Any]) -> list[Any]:
+    """Return what PyMC's checks demand of parameters, graphs of truth values that hold no checks themselves."""
+    return without_checks([condition for node in _checks_above(outputs) for condition in node.inputs[1:]])
+
+
+def within(demands: Sequence[Any]) -> Any:
+    """Return zero where all demands are met and minus infinity elsewhere, a scalar graph."""
+    return (
+        pt.switch(pt.all(pt.stack([pt.all(demand) for demand in demands])), 0.0, -np.inf)
+        if demands
+        else pt.zeros(())
+    )
+
+
 def _checks_above(outputs: Sequence[Any]) -> list[Any]:
     return [node for node in nodes_above(outputs) if isinstance(node.op, CheckParameterValue)]
 

@@ -1,10 +1,10 @@
 """Log densities of PyMC models, compiled once for every structure of model rather than once for every data set.
 
 Compilation dominates the time to a first posterior, so the graph of a model is first made small and general:
-parameter checks are dropped (the transforms keep every draw inside the support), whatever depends on constants
-alone is computed with numpy, and the arrays that remain become inputs of the compiled function. Two fits of one
-declaration to different data then have the same graph, and the second reuses the function of the first: within a
-process at no cost, in a later process from disk (:mod:`bayesppl.inference.pymc.native`).
+where one of PyMC's checks of parameters fails the density is zero, rather than an error, whatever depends on
+constants alone is computed with numpy, and the arrays that remain become inputs of the compiled function. Two fits
+of one declaration to different data then have the same graph, and the second reuses the function of the first:
+within a process at no cost, in a later process from disk (:mod:`bayesppl.inference.pymc.native`).
 """
 
 from __future__ import annotations
@@ -122,7 +122,8 @@ class Density:
 
         return Interpreter((), [*self.free, *self.constants], self.outputs)
 
-    def _numba_function(self) -> Any:
+    def _numba_function(self) -> tuple[Any, bool]:
+        """Return the function, and whether Python runs a part of it: PyTensor has no key for what numba lacks."""
         import pytensor
         from pytensor.link.numba.dispatch.basic import numba_funcify_and_cache_key
 
@@ -131,7 +132,8 @@ class Density:
             function = pytensor.function(
                 [*self.free, *self.constants], self.outputs, mode="NUMBA", on_unused_input="ignore"
             )
-            return numba_funcify_and_cache_key(function.maker.fgraph)[0]
+            made, key = numba_funcify_and_cache_key(function.maker.fgraph)
+        return made, key is None
 
 
 def ensure_cache() -> None:
@@ -198,11 +200,12 @@ def density_of(value: Any, free: Sequence[Any], start: Sequence[Array]) -> Densi
     """Build the density of a scalar graph of unconstrained variables, and its gradient, small and general."""
     import pytensor
 
-    from bayesppl.inference.pymc.graphs import without_checks
+    from bayesppl.inference.pymc.graphs import conditions, within, without_checks
 
+    support = within(conditions([value]))
     [value] = without_checks([value])
     gradients = pytensor.grad(value, list(free), disconnected_inputs="ignore")
-    outputs, constants, arrays = _general([value, *gradients])
+    outputs, constants, arrays = _general([value + support, *gradients])
     at = {variable.name: values for variable, values in zip(free, start, strict=True)}
     return Density(list(free), constants, outputs, arrays, at)
 

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -33,12 +34,16 @@ _AT_ONCE = 20
 #: Functions of this process by their key.
 FUNCTIONS: dict[str, Any] = {}
 
+#: Functions with operations that numba does not have, which Python runs. In two threads, or loaded from disk, they
+#: end the process.
+IN_PYTHON: WeakSet[Any] = WeakSet()
+
 
 def density_function(
     key: str | None,
     shapes: Sequence[tuple[int, ...]],
     data_shapes: Sequence[tuple[int, ...]],
-    graph: Callable[[], Any],
+    graph: Callable[[], tuple[Any, bool]],
     notify: bool,
 ) -> Any:
     """Return the C function ``(size, point, gradient, value, data) -> status`` of a log density, as a ``CFunc``.
@@ -50,7 +55,8 @@ def density_function(
     shapes, data_shapes : sequence of shapes
         Of the variables raveled into ``point`` and of the arrays raveled into ``data``.
     graph : callable
-        Returns the numba function of these variables and arrays, if it has to be compiled.
+        Returns the numba function of these variables and arrays, if it has to be compiled, and whether Python runs
+        a part of it.
     notify : bool
         Whether to report on standard error that it has to be compiled.
     """
@@ -58,7 +64,7 @@ def density_function(
     signature = types.int64(types.uint64, pointer, pointer, pointer, pointer)
     source = _source(shapes, data_shapes)
 
-    def inner() -> Any:
+    def inner() -> tuple[Any, bool]:
         if notify:
             say("compiling this model for the first time, up to half a minute; the result is kept")
         return graph()
@@ -70,7 +76,7 @@ def expand_function() -> Any:
     """Return the C function by which nutpie stores a point as it is."""
     types, pointer = _types()
     signature = types.int64(types.uint64, types.uint64, pointer, pointer, types.voidptr)
-    return _compiled("expand", _EXPAND, "expand", signature, lambda: None)
+    return _compiled("expand", _EXPAND, "expand", signature, lambda: (None, False))
 
 
 def structure_key(inputs: Sequence[Any], outputs: Sequence[Any]) -> str | None:
@@ -119,7 +125,9 @@ def _types() -> tuple[Any, Any]:
     return untyped, untyped.CPointer(untyped.double)
 
 
-def _compiled(key: str | None, source: str, name: str, signature: Any, inner: Callable[[], Any]) -> Any:
+def _compiled(
+    key: str | None, source: str, name: str, signature: Any, inner: Callable[[], tuple[Any, bool]]
+) -> Any:
     """Load a C function from disk, or compile it."""
     import numba
     import pytensor
@@ -129,21 +137,24 @@ def _compiled(key: str | None, source: str, name: str, signature: Any, inner: Ca
     if key in FUNCTIONS:
         return FUNCTIONS[key]
     # what is stored names this module, is loaded by that name, and is the code of this source
-    kept_under = key and f"bayesppl_{sha256('\n'.join([__name__, source, key]).encode()).hexdigest()}"
+    kept_under = key and f"bayesppl_function_{sha256('\n'.join([__name__, source, key]).encode()).hexdigest()}"
     known = {"__name__": __name__, "carray": vars(numba)["carray"], "np": np}
 
-    def build(names: dict[str, Any]) -> Any:
+    def build(names: dict[str, Any], can_keep: bool = True) -> Any:
         function = compile_numba_function_src(source, name, names, cache_key=kept_under)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Cannot cache compiled function", numba.NumbaWarning)
-            keep = key is not None and pytensor.config.numba__cache
+            keep = key is not None and can_keep and pytensor.config.numba__cache
             return numba.cfunc(signature, cache=keep)(function)
 
     try:
         # what can be loaded needs none of the names of its source
         found = build(dict(known))
     except TypingError:
-        found = build({**known, "inner": inner()})
+        made, in_python = inner()
+        found = build({**known, "inner": made}, not in_python)
+        if in_python:
+            IN_PYTHON.add(found)
     if key is not None:
         FUNCTIONS[key] = found
     return found

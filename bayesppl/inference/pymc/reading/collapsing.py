@@ -100,7 +100,8 @@ class Collapsed:
         if "mean" in natural.events:
             statistics = replace(statistics, mean=statistics.mean - self.centre)
         # no matrix here has the length of the rows
-        return without_products([self.rest + natural.log_increment(self.coefficients, statistics).sum()])[0]
+        rest = self.rest + self.coordinates.support(self.places)
+        return without_products([rest + natural.log_increment(self.coefficients, statistics).sum()])[0]
 
     def beliefs(self, points: Sequence[Array]) -> list[Conjugate]:
         """Return the priors of the parameters at draws of the other variables.

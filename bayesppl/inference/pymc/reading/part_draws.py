@@ -176,7 +176,7 @@ def block_density(reading: Reading, block: Block, row: int | None = None) -> Any
         left = counts - (0.0 if row is None else 1.0 * (seen == codes[row]))
         rows.append((left * pt.log(reading.class_weights)[seen]).sum())
     terms = [term.sum() for term in block.coordinates.log_prior(jacobian=True)]
-    return pt.add(*terms, *block.coordinates.of(rows), pt.zeros(()))
+    return pt.add(*terms, *block.coordinates.of(rows), block.coordinates.support(block.coordinates.moving))
 
 
 def sample_collapsed(

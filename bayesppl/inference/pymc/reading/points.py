@@ -19,9 +19,11 @@ from pytensor.graph.traversal import ancestors
 from bayesppl.inference.pymc.graphs import (
     REWRITES,
     Interpreter,
+    conditions,
     evaluate,
     in_64_bits,
     substitute,
+    within,
     without_checks,
 )
 from bayesppl.kernels.arrays import Array, Theta
@@ -157,10 +159,21 @@ class Coordinates:
         return substitute(graphs, {self.inputs[variable]: graph for variable, graph in self.constrained.items()})
 
     def log_prior(self, *, jacobian: bool) -> list[Any]:
-        """Return log densities of the free variables, one graph each, followed by those of the potentials."""
-        return self.once(("log prior", jacobian), partial(self._log_prior, jacobian))
+        """Return log densities of the free variables, one graph each, followed by those of the potentials.
 
-    def _log_prior(self, jacobian: bool) -> list[Any]:
+        Where PyMC checks their parameters, they return a number all the same; see :meth:`support`.
+        """
+        return self.once(("log prior", jacobian), lambda: without_checks(self._checked_log_prior(jacobian)))
+
+    def support(self, places: Sequence[int]) -> Any:
+        """Return zero where every check of the prior is passed and minus infinity elsewhere, a scalar graph.
+
+        Of checks that depend on the variables at some places alone: a mean may be the shape of a gamma prior.
+        """
+        checks = conditions(self.once("checked", partial(self._checked_log_prior, True)))
+        return within([check for check in checks if self.above(check) <= {*places}])
+
+    def _checked_log_prior(self, jacobian: bool) -> list[Any]:
         precise = substitute(self.free, in_64_bits(self.free))
         own = list(zip(precise, self.free, strict=True))
         densities = transformed_conditional_logp(
@@ -171,7 +184,7 @@ class Coordinates:
             ir_rewriter=logprob_rewrites_db.query(REWRITES),
         )
         potentials = self.model.replace_rvs_by_values(list(self.potentials)) if self.potentials else []
-        return without_checks(self._in_coordinates([*densities, *potentials]))
+        return self._in_coordinates([*densities, *potentials])
 
     def _in_coordinates(self, graphs: Sequence[Any]) -> list[Any]:
         own = [self.model.rvs_to_values[variable] for variable in self.free]

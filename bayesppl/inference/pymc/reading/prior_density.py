@@ -41,8 +41,16 @@ def link(parameter: str, entries: Any) -> Any:
     return pt.log(entries) - (0 if parameter in ("variance", "rate") else pt.log1p(-entries))
 
 
-#: Largest number of Newton's steps back to the variables of the user.
-STEPS = 60
+def off_the_edge(parameter: str, values: Array) -> Array:
+    """Move draws that round to an edge of the support, where they have no coordinates, to what lies next to it."""
+    if parameter == "probability":
+        return np.clip(values, np.finfo(float).tiny, 1 - 1e-15)
+    return np.maximum(values, np.finfo(float).tiny) if parameter in ("rate", "variance") else values
+
+
+#: Largest number of Newton's steps, of five units at most, back to the variables of the user: the logarithm of the
+#: smallest number is -745.
+STEPS = 160
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +135,7 @@ class PriorDensity:
         """
         if self.matches is None:
             return None
+        theta = {name: off_the_edge(name, values) for name, values in theta.items()}
         if self.natural.cells is not None:
             first = np.unique(self.natural.cells, return_index=True)[1]
             theta = {name: values.reshape(len(values), -1)[:, first] for name, values in theta.items()}
@@ -162,7 +171,8 @@ class PriorDensity:
 
     def _solve(self, found: Match, target: Array, points: list[Array]) -> bool:
         """Move points, by Newton's method, to where a parameter has given values; entry by entry."""
-        graph = link(found.parameter, found.of(self.theta[found.parameter]))
+        entries = found.of(self.theta[found.parameter])
+        graph = link(found.parameter, entries)
         slope = slopes(self.coordinates, graph, found)
         [goal] = evaluate([link(found.parameter, pt.constant(target))])
         for _ in range(STEPS):
@@ -172,7 +182,10 @@ class PriorDensity:
                 return True
             for place, step in zip(found.places, found.split(gap / rate), strict=True):
                 points[place] -= self.coordinates.step(place, step)
-        return bool(np.abs(gap).max() <= 1e-8 * max(1.0, np.abs(goal).max()))
+        # next to one, probabilities are too few for their log odds
+        [own] = self.coordinates.evaluate([entries], points)
+        is_next = np.abs(own - target) <= 1e-15 * np.abs(target)
+        return bool((is_next | (np.abs(gap) <= 1e-8 * max(1.0, np.abs(goal).max()))).all())
 
 
 def as_density(
