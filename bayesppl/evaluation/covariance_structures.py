@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 STRUCTURES = ("EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV")
 
 # Alternating steps end where no variance changes by more than this share of it.
-_TOLERANCE, _MOST_STEPS = 1e-12, 10_000
+_TOLERANCE, _MOST_STEPS = 1e-12, 1_000
 
 
 def n_covariance_parameters(structure: str, n_classes: int, n_features: int) -> int:
@@ -62,6 +62,9 @@ def eigen_covariances(structure: str, scatter: Array, count: Array) -> Array:
     that are found from the axes of the pooled scatter, of the scatter of each class, and of the columns.
     """
     kinds, orientation = structure[:2], structure[2]
+    if structure in ("EVE", "VVE") and not is_positive_definite(scatter).all():
+        # axes that hold one along which a class does not spread let its variance there shrink without end
+        return np.full_like(scatter, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         if orientation == "E":
             columns, pooled = np.eye(scatter.shape[-1]), scatter.sum(0)
@@ -78,10 +81,11 @@ def eigen_covariances(structure: str, scatter: Array, count: Array) -> Array:
 
 def _common_axes(kinds: str, axes: Array, scatter: Array, count: Array) -> tuple[Array, Array]:
     """Find axes common to all classes and the variances along them, from axes to start with."""
-    variances = _variances(kinds, _diagonals(axes, scatter), count)
+    variances = _variances(kinds, _diagonals(axes, scatter), count, 1)
     for _ in range(_MOST_STEPS):
         axes, before = _turn(axes, scatter, 1 / variances), variances
-        variances = _variances(kinds, _diagonals(axes, scatter), count)
+        volumes = gmean(variances, axis=1, keepdims=True)
+        variances = _variances(kinds, _diagonals(axes, scatter), count, 1, volumes)
         if not _has_moved(variances, before):
             break
     return axes, variances
@@ -91,14 +95,16 @@ def _diagonals(axes: Array, scatter: Array) -> Array:
     return np.einsum("...ji,kjl,...li->ki" if axes.ndim == 2 else "kji,kjl,kli->ki", axes, scatter, axes)
 
 
-def _variances(kinds: str, squares: Array, count: Array) -> Array:
+def _variances(
+    kinds: str, squares: Array, count: Array, steps: int = _MOST_STEPS, volumes: Array | None = None
+) -> Array:
     """Return volume times shape along the axes, from the sums of squares along them: (n_classes, n_features).
 
     Volumes given shapes and shapes given volumes take turns (Celeux & Govaert 1995); but for VE, the first turn is
     the last.
     """
-    volumes = np.ones((len(count), 1))
-    for _ in range(_MOST_STEPS):
+    volumes = np.ones((len(count), 1)) if volumes is None else volumes
+    for _ in range(steps):
         relative = squares / volumes
         known = {"V": relative, "E": relative.sum(0, keepdims=True), "I": np.ones_like(squares)}[kinds[1]]
         shape = known / gmean(known, axis=-1, keepdims=True)

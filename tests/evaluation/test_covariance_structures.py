@@ -163,3 +163,20 @@ def test_labels_in_another_order_are_pointed_out_once():
     with pytest.warns(UserWarning, match="in different orders") as found:
         bp.covariance_structures(rows, pd.Series(Y, index=rows.index[::-1]))
     assert len(found) == 1
+
+
+def test_a_class_that_does_not_spread_along_an_axis_has_no_maximum_with_axes_in_common():
+    """Variances along a common axis in which the third class does not spread may shrink without end."""
+    some = np.r_[0:103]
+    table = bp.covariance_structures(X[some], Y[some]).set_index(structure="structure")
+    assert np.isnan(table["log_likelihood"].sel(structure=["EVE", "VVE"])).all()
+    scatter, count = np.zeros((3, 4, 4)), np.bincount(Y[some])
+    for k in range(3):
+        rows = X[some][Y[some] == k]
+        scatter[k] = (rows - rows.mean(0)).T @ (rows - rows.mean(0))
+    axes, best = np.linalg.eigh(scatter[2])[1], []
+    for least in (1e-8, 1e-12, 1e-16):  # by hand: the likelihood given these axes, with a floor
+        variances = np.maximum(np.einsum("ji,kjl,li->ki", axes, scatter, axes) / count[:, None], least)
+        squares = np.einsum("ji,kjl,li->ki", axes, scatter, axes)
+        best.append(-0.5 * (count[:, None] * np.log(variances) + squares / variances).sum())
+    assert best[0] + 10 < best[1] < best[2] - 10
