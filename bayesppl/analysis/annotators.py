@@ -76,7 +76,7 @@ def completed_proba(fitted: Fitted) -> xr.Dataset:
     -------
     xarray.Dataset
         ``proba`` over "row" (the place among the rows given to ``fit``; of :func:`bayesppl.dawid_skene` the item,
-        where annotations name items) and "class"; of annotated rows also
+        as annotations or the index of their data frame name it) and "class"; of annotated rows also
         ``gain`` over "row" and "annotator", how much one more label by an annotator is expected to reveal of the
         class, in nats (the mutual information of label and class). ``mcse`` is the Monte-Carlo error of ``proba``,
         an average over 200 draws of the parameters, as if they were independent: where ``diagnostics`` finds few

@@ -93,7 +93,8 @@ def least_loss(proba: Array, classes: Array, loss: Any, reject_loss: float | Non
         return labels
     real("reject_loss", reject_loss, "be zero or more", lambda loss: loss >= 0)
     out = labels.astype(object)
-    out[expected.min(1) > reject_loss] = rejected
+    for row in np.flatnonzero(expected.min(1) > reject_loss):
+        out[row] = rejected  # of any kind, also a list
     return out
 
 

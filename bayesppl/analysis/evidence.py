@@ -126,7 +126,9 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
     -----
     A Bayes factor takes the prior of the parameters at its word. A very spread one, such as the default of the
     Gaussian families (whose means are worth 0.01 rows), expects classes to lie far apart and so favours "does not
-    depend" where they lie close (Lindley 1957). Declare what you expect, or tune it from the data.
+    depend" where they lie close (Lindley 1957). Each class costs a column some log(10 √n) nats, n its rows: of
+    many classes of a few rows clear differences count as none. Declare what you expect, or tune it from the data
+    (``tuning="evidence"``).
 
     Levels of a column, however many, are no evidence by themselves: a column of identifiers has a Bayes factor of
     one. Under labels that were shuffled, the probability of relevance averages at most ``prior`` where the family
@@ -187,7 +189,9 @@ def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5, *, log: bool = Fa
     Notes
     -----
     It is an average over models of independent features, and loses where this is wrong: the more columns repeat
-    each other, the surer it is of the relevant ones. No ``calibration`` applies to it.
+    each other, the surer it is of the relevant ones. Where the prior is very spread and classes are many and of a
+    few rows, no column may be relevant, and what is left are the class weights: see :meth:`feature_relevance`. No
+    ``calibration`` applies to it.
 
     Examples
     --------

@@ -10,6 +10,7 @@ import numpy as np
 from bayesppl.analysis.left_out_draws import joints_of_draws
 from bayesppl.analysis.left_out_joints import Joints, factor_joints, row_joints
 from bayesppl.analysis.left_out_predictions import LeaveOneOut
+from bayesppl.data.rows import warn_of_counts
 from bayesppl.errors import NotConjugateError
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.calibration import Power
@@ -80,6 +81,8 @@ def leave_one_out(
     -----
     ConvergenceWarning
         If rows remain whose importance weights cannot be trusted.
+    UserWarning
+        If the weights look like counts of equal rows, all of which are left out together.
 
     Examples
     --------
@@ -95,6 +98,7 @@ def leave_one_out(
     rule = fitted.rule if rule is None else rule
     check_rule(rule)
     posterior, rows = fitted.posterior, require_training_rows(fitted, X, y, sample_weight)
+    warn_of_counts(rows)
     X = encoded(fitted.model.family, rows.table)
     with rows.naming_rows():
         found = leave_out_each(posterior, X, rows.codes, rows.weights, rule, fitted.calibration, refits)

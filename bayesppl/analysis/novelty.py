@@ -60,6 +60,12 @@ def novelty(
     xarray.Dataset
         Over "row": ``log_density``, ``p_value``, and ``is_novel``.
 
+    Notes
+    -----
+    Where single values of a column have a probability and others a density (:class:`bayesppl.ZeroInflated`,
+    ``pm.Censored``), the two are compared as numbers: the p-values depend on the unit of the column, other than
+    class probabilities.
+
     Examples
     --------
     The maximum likelihood plug-in is certain about a row that is nowhere near the data:

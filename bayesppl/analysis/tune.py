@@ -12,7 +12,7 @@ from bayesppl.analysis.leave_one_out import leave_out_each
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.arguments import several, whole
-from bayesppl.data.rows import Rows
+from bayesppl.data.rows import Rows, warn_of_counts
 from bayesppl.errors import ConvergenceWarning, warn
 from bayesppl.families import closed_forms
 from bayesppl.kernels.arrays import Array, same_leaves
@@ -106,6 +106,8 @@ def tune(
     chosen = _chosen(tuning, [name for name in bounds if name not in fixed])
     start = prior.parts["features"].rescaled(fixed)
     by_labels = rows if tuning.objective == "loo" else None
+    if by_labels is not None:
+        warn_of_counts(by_labels)
     X = None if by_labels is None else model.family.bound.encode(by_labels.table)
     precision = HYPERPRIOR_SD[tuning.objective] ** -2
 

@@ -100,6 +100,8 @@ def value_of_labels(fitted: Fitted, X: Any, targets: Any = None, most: int = 200
     """
     posterior, model = require_exact(fitted, "the value of a label needs"), fitted.model
     rows = fitted.encode(X)
+    if not rows.shape[0]:
+        raise ValueError("X has no rows, so that there is no label to ask for")
     require_summable(model.family, rows)
     later = rows if targets is None else fitted.encode(targets)
     if not later.shape[0]:

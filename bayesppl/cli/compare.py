@@ -170,7 +170,7 @@ def compare(
         else:
             of_levels = model == "categorical-nb"
             file = file_rows.Source(Path(data), target, dialect, chosen, unlabelled, missing, of_levels)
-            source, levels = file.rows(most_rows if model == AUTO else None), file.chosen.categorical
+            source, levels = file.rows(most_rows if model == AUTO else None, seed), file.chosen.categorical
         file_rows.check(source, of_numbers=model not in OF_LEVELS, binarizes=binarize is not None)
         with rows_at(source.X.index.__getitem__):
             if model == AUTO:

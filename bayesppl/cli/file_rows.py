@@ -14,7 +14,7 @@ from bayesppl.cli import frame_columns
 from bayesppl.cli.files import Dialect
 from bayesppl.cli.options import Chosen
 from bayesppl.cli.reader import DataFile
-from bayesppl.cli.terminal import say, shown
+from bayesppl.cli.terminal import say, shown, warn
 from bayesppl.data.labels import encode_labels
 from bayesppl.data.names import listed, meant
 from bayesppl.data.read_table import as_table
@@ -90,8 +90,8 @@ class Source:
         self._unlabelled, self._missing = unlabelled, missing
         self._levels = set(names) if all_levels else set(self.chosen.categorical)
 
-    def rows(self, most: int | None = None) -> FileRows:
-        """Read all rows, or draw so many of them at random where there are more: the same ones every time."""
+    def rows(self, most: int | None = None, seed: int = 0) -> FileRows:
+        """Read all rows, or draw so many of them at random where there are more, and warn of lost classes."""
         if most is None or self.n_rows <= most:
             return self._used(self.file.read_all(), self.chosen)
         say(
@@ -99,7 +99,16 @@ class Source:
             "(--most-rows)",
             err=True,
         )
-        return self.sample(most)
+        drawn = self.sample(most, seed)
+        seen = set(encode(drawn.y.dropna(), self.target)[0].tolist())
+        if lost := [label for label in self.labels() if label not in seen]:
+            warn(
+                [
+                    f"no row of the classes {listed(lost)} was drawn, and what is fitted to the others takes such "
+                    "rows for theirs; pass a larger --most-rows, or another --seed"
+                ]
+            )
+        return drawn
 
     def batches(self, doing: str) -> Iterator[FileRows]:
         """Read the rows a batch at a time, with the types and levels of the whole file."""
@@ -122,7 +131,7 @@ class Source:
         _refuse_spaces(labels, self.target)
         return labels
 
-    def sample(self, n_rows: int, seed: int = 0) -> FileRows:
+    def sample(self, n_rows: int, seed: int) -> FileRows:
         """Draw this many rows at random without replacement, in the order of the file."""
         import pandas as pd
 

@@ -131,7 +131,7 @@ def fit(
     if model != AUTO and not needs_all and source.n_rows > BATCH_ROWS:
         n_rows = _fit_sums(classifier, source, dialect.decimal)
     else:
-        rows, slow = source.rows(most_rows if model == AUTO else None), slow_step(inference)
+        rows, slow = source.rows(most_rows if model == AUTO else None, seed), slow_step(inference)
         with status(slow or f"fitting {model} to {data}", slow is not None):
             classes, codes = encode(rows.y.dropna(), target)
             _warn_of_repeated_header(classes.tolist(), target)

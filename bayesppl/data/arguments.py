@@ -171,7 +171,7 @@ def aligned(matrix: Array, labels: Sequence[list[Hashable] | None], names: Seque
     Raises
     ------
     ValueError
-        If the labels are not those names.
+        If the labels are not those names, or are in another order along one axis and not given along the other.
     """
     for axis, found in enumerate(labels):
         if found is None:
@@ -180,6 +180,11 @@ def aligned(matrix: Array, labels: Sequence[list[Hashable] | None], names: Seque
             raise ValueError(
                 f"{what} must have the labels {listed(names)} along both axes, found {listed(found)} along axis "
                 f"{axis}"
+            )
+        if None in labels and found != list(names):
+            raise ValueError(
+                f"{what} has labels along axis {axis} alone, in another order than {listed(names)}: found "
+                f"{listed(found)}; label both axes"
             )
         matrix = matrix.take([found.index(name) for name in names], axis)
     return matrix

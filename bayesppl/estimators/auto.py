@@ -21,6 +21,7 @@ from bayesppl.estimators.reading import read_all, require_order
 from bayesppl.estimators.shell import check_n_jobs
 from bayesppl.estimators.stack_answers import StackAnswers
 from bayesppl.files.saving import write
+from bayesppl.files.serialize import same
 from bayesppl.inference.progress import counted
 from bayesppl.model.declaration import ClassWeights
 from bayesppl.model.member import Guest
@@ -125,6 +126,11 @@ class AutoClassifier(StackAnswers):
             ]
             facts = facts_about(rows, read, {c.member.name: c.member for c in found})
         else:
+            if not same(self.class_weights, Dirichlet(1.0)):
+                raise ValueError(
+                    f"class_weights={self.class_weights!r} is for candidates that are picked from the columns, "
+                    "and candidates are given; set the class_weights of each of them"
+                )
             given = named(self.candidates)
             if 1 < len(given) > len(rows) / ROWS_PER_CANDIDATE:
                 warn(

@@ -87,6 +87,10 @@ class Learner(DeclaredClassifier, ABC):
         refused.
         """
         if is_lazy(X):
+            if annotations is not None:
+                raise TypeError(
+                    "annotations are learned from a table in memory, and X is a dask table: pass X.compute()"
+                )
             return fit_lazy(self, X, y, sample_weight)
         check_rule(self.rule)  # before the sampler runs, not after
         check_option(self.calibration)

@@ -211,6 +211,11 @@ def difference(one: Learned, other: Learned) -> str:
     for dim in coords:
         if dim in its and coords[dim] != its[dim]:
             here, there = _apart(coords[dim], its[dim])
+            if not here and not there:
+                return (
+                    f"the {dim} is in another order, {listed(coords[dim])} and {listed(its[dim])}; declare levels "
+                    "in one order for both"
+                )
             return f"only the first has the {dim} [{here}], only the second [{there}]; declare it for both"
     if not same(one.model.class_weights, other.model.class_weights):
         return f"class_weights are {one.model.class_weights!r} and {other.model.class_weights!r}"

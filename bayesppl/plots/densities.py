@@ -338,8 +338,14 @@ def _draw_levels(
 ) -> None:
     known = clf.fitted_.model.family.bound.levels_of_columns.get(name)
     is_number = cells.dtype.kind in "fiu" and known is None  # and may be cut into bins
-    levels, places = factorize(np.asarray(read, dtype=float) if is_number else cells, name)
-    places[missing(cells)] = -1
+    if missing(cells).all():
+        levels, places = list(known or ()), np.full(len(cells), -1)
+    else:
+        levels, places = factorize(np.asarray(read, dtype=float) if is_number else cells, name)
+        places[missing(cells)] = -1
+    if not levels:
+        ax.set_xticks([])
+        return
     counts = np.bincount(places[places >= 0], minlength=len(levels))
     most = np.sort(np.argsort(-counts, kind="stable")[:_MOST_LEVELS])
     mass = density_of(np.asarray([levels[j] for j in most], dtype=object))

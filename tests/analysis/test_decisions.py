@@ -176,3 +176,11 @@ def test_a_row_is_rejected_only_where_every_decision_costs_more():
     decided = least_loss(proba, np.array(["a", "b"]), None, 0.25, "?")
     assert decided.tolist() == ["a", "?", "a"]
     assert least_loss(proba, np.array(["a", "b"]), None, 0.0, "?").tolist() == ["?", "?", "a"]
+
+
+@pytest.mark.parametrize("answer", [("ask", "a doctor"), ["ask"], None])
+def test_a_rejected_row_has_an_answer_of_any_kind(overlapping, answer):
+    decided = overlapping.decide(ROWS, reject_loss=0.3, rejected=answer).tolist()
+    marked = overlapping.decide(ROWS, reject_loss=0.3, rejected="?").tolist()
+    assert decided == [answer if label == "?" else label for label in marked]
+    assert "?" in marked

@@ -234,7 +234,7 @@ def test_counts_of_any_size(largest, draw_weights):
 def test_a_weight_that_only_another_class_has_is_no_matter() -> None:
     """The other class may weigh less than it: without such a row, of which there is none, it would have less than
     nothing."""
-    X, y, weights = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1], [10.0, 1.0, 1.0, 1.0]
+    X, y, weights = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1], [10.5, 1.0, 1.0, 1.0]
     found = bp.GaussianNB().fit(X, y, weights).loo().log_proba
     for row in range(4):
         others = [i for i in range(4) if i != row]

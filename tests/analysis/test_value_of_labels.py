@@ -95,3 +95,10 @@ def test_no_targets_are_refused():
         clf.value_of_labels([[0.1]], np.empty((0, 1)))
     with pytest.raises(ValueError, match="most must be at least 1, found 0"):
         clf.value_of_labels([[0.1]], most=0)
+
+
+@pytest.mark.parametrize("targets", [None, X[LATER]])
+def test_where_nothing_is_left_to_ask_for_it_is_said(targets):
+    clf = bp.GaussianNB().fit(X[KNOWN], Y[KNOWN])
+    with pytest.raises(ValueError, match="X has no rows, so that there is no label to ask for"):
+        clf.value_of_labels(X[:0], targets)

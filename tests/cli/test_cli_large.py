@@ -247,3 +247,16 @@ def test_truth_values_with_gaps_are_truth_values_in_batches_too(run, visitors, t
     np.testing.assert_allclose(
         clf.predict_proba(X), bp.MixedNB().fit(X, frame["kind"]).predict_proba(X), rtol=1e-9
     )
+
+
+@pytest.mark.parametrize("command", ["fit", "compare"])
+def test_classes_that_the_draw_misses_are_named(run, visitors, tmp_path, command):
+    visitors.loc[[7, 250], "kind"] = "rare"
+    path = write(visitors, tmp_path / "v.csv")
+    options = ("--target", "kind", *(("--save", tmp_path / "m.npz") if command == "fit" else ()))
+    warned = []
+    for seed in range(6):
+        status, _, err = run(command, path, *options, "--most-rows", 100, "--seed", seed)
+        warned.append("no row of the classes 'rare' was drawn" in err)
+        assert status == 0 or "'rare'" in err
+    assert len(set(warned)) == 2  # the draw is that of the seed: two of 300 rows are missed in four of nine draws

@@ -96,6 +96,10 @@ def test_losses_go_by_the_labels_of_the_classes() -> None:
         ValueError, match="loss must have the labels 'a', 'b', 'c' along both axes, found 'a', 'b', 'd'"
     ):
         clf.decide(X, loss=loss.rename(columns={"c": "d"}))
+    for half in (pd.DataFrame(costs, index=list("cab")), pd.DataFrame(costs, columns=list("cab"))):
+        with pytest.raises(ValueError, match=r"loss has labels along axis [01] alone, in another order"):
+            clf.decide(X, loss=half)
+    np.testing.assert_array_equal(clf.decide(X, loss=pd.DataFrame(costs, index=list("abc"))), expected)
 
 
 @pytest.mark.parametrize(

@@ -129,3 +129,10 @@ def test_labels_and_rows_of_one_frame_of_small_files(tmp_path):
     assert_same_fit(found, bp.GaussianNB().fit(X, y))
     proba = found.predict_proba(lazy[list("abcd")]).compute()
     np.testing.assert_allclose(proba, found.predict_proba(X), rtol=1e-9)
+
+
+def test_annotations_of_a_dask_table_are_refused():
+    X, y = rows(30)
+    lazy = da.from_array(X, chunks=(30, 4))
+    with pytest.raises(TypeError, match=r"annotations are learned from a table in memory, .* pass X.compute\(\)"):
+        bp.GaussianNB(inference="em").fit(lazy, annotations=y[:, None])

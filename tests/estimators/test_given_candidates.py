@@ -210,6 +210,10 @@ def test_counts_in_the_place_of_weights_are_pointed_out() -> None:
     """As they are left out together: of a table of counts, no row is left that is like the one left out."""
     cells = pd.DataFrame({"a": list("uuvvuv"), "b": list("ststts")})
     counts, codes = np.array([9, 4, 3, 8, 2, 5]), [0, 1, 0, 1, 0, 1]
+    fitted = bp.CategoricalNB().fit(cells, codes, counts)
+    for answer in (fitted.loo, fitted.suspicious_rows, lambda: fitted.tune_prior(objective="loo")):
+        with pytest.warns(UserWarning, match=r"whole numbers, 5.17 on average, .*repeat the rows"):
+            answer()
     for clf in (bp.AutoClassifier(), bp.CategoricalNB(calibration="temperature")):
         with pytest.warns(UserWarning, match=r"whole numbers, 5.17 on average, .*repeat the rows"):
             clf.fit(cells, codes, counts)
@@ -431,3 +435,11 @@ def test_a_candidate_whose_densities_labels_choose_is_tempered():
     scores = bp.AutoClassifier({"plain": plain, "tempered": tempered}).fit(X, y).candidate_scores()
     assert scores["temperature"].values.min() > 2
     assert scores["temperature"].values[0] == scores["temperature"].values[1]
+
+
+def test_class_weights_beside_candidates_are_refused() -> None:
+    """Which have their own, and would not take them."""
+    X, y = load_iris(return_X_y=True)
+    clf = bp.AutoClassifier({"nb": bp.GaussianNB()}, class_weights="uniform")
+    with pytest.raises(ValueError, match=r"class_weights='uniform' is for candidates that are picked"):
+        clf.fit(X, y)

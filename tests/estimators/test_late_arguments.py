@@ -82,6 +82,14 @@ def test_constructor_parameters_are_checked_by_fit(estimator: Callable[[], Any],
         (lambda clf: clf.predict_set(IRIS, by_class=SPECIES), "by_class must be one of False, True, found"),
         (lambda clf: clf.to_datatree(groups=None), "groups must be one or several of .*found None"),
         (lambda clf: clf.score(IRIS, SPECIES, np.zeros(150)), "every row has weight zero"),
+        (
+            lambda clf: (
+                bp.CategoricalNB(levels=["a", "b"])
+                .fit([["a"], ["b"]], [0, 1])
+                .merge(bp.CategoricalNB(levels=["b", "a"]).fit([["a"], ["b"]], [0, 1]))
+            ),
+            r"the cell is in another order, .* and .*; declare levels in one order for both",
+        ),
         (lambda clf: clf.merge(3), "cannot merge GaussianNB with int"),
         (lambda clf: clf.discount("x"), "factor must be a number.*found 'x'"),
     ],

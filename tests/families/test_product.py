@@ -124,6 +124,7 @@ def test_encoded_rows_are_indexed_like_an_array():
         ({"p": (["a", "a"], bp.Gaussian())}, "column 'a' is twice in block 'p'"),
         ({"class": (["a"], bp.Gaussian())}, "'class' cannot be the name of a block"),
         ({"class_weights": (["a"], bp.Gaussian())}, "cannot be the name of a block"),
+        ({"mg/dl": (["a"], bp.Gaussian())}, "'mg/dl' cannot be the name of a block; use text without a slash"),
         ({3: (["a"], bp.Gaussian())}, "3 cannot be the name of a block"),
     ],
 )  # fmt: skip

@@ -283,6 +283,9 @@ def test_completed_rows_of_annotations_alone_are_named_by_their_items(prefix):
     by_item = bp.dawid_skene(long, inference="em").completed_proba()["proba"]
     by_place = bp.dawid_skene(votes, inference="em").completed_proba()["proba"]
     np.testing.assert_allclose(by_item.sel(row=names), by_place, rtol=1e-9)
+    wide = long.pivot(index="item", columns="annotator", values="label")
+    by_index = bp.dawid_skene(wide, inference="em").completed_proba()["proba"]
+    np.testing.assert_allclose(by_index.sel(row=names), by_place, rtol=1e-9)
 
 
 def test_items_without_labels_and_lines_without_items_are_refused():

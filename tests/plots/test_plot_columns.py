@@ -78,3 +78,14 @@ def test_bars_of_rounded_numbers_are_shares_of_their_values(picture, step):
     np.testing.assert_allclose(shares, expected, rtol=1e-9)
     if picture is plot_columns:
         np.testing.assert_allclose(bars[0].edges, step * (np.arange(6) + 0.5), rtol=1e-9)
+
+
+@pytest.mark.parametrize("cells", [["a", "b"] * 10, [None] * 20], ids=["levels", "none"])
+def test_a_column_without_any_value_has_the_lines_of_the_fit_and_no_bars(cells):
+    X = pd.DataFrame({"size": np.arange(20.0), "place": pd.Categorical(cells)})
+    clf = bp.MixedNB().fit(X, np.repeat(["u", "v"], 10))
+    figure = plot_columns(clf, X.assign(place=pd.Categorical([None] * 20)), np.repeat(["u", "v"], 10))
+    place = figure.axes[1]
+    shown = [label.get_text() for label in place.get_xticklabels()]
+    assert shown == [level for level in ("a", "b") if level in cells]
+    assert not any(bar.get_height() for bar in place.patches)

@@ -52,8 +52,11 @@ def divided(blocks: Mapping[str, Any], table: Table) -> dict[str, tuple[Hashable
             "blocks is empty; give at least one block of columns, as in {'size': (['length'], Gaussian())}"
         )
     for block, names in columns.items():
-        if not isinstance(block, str) or not block or block in RESERVED:
-            raise ValueError(f"{block!r} cannot be the name of a block; use text other than {', '.join(RESERVED)}")
+        if not isinstance(block, str) or not block or block in RESERVED or "/" in block:
+            raise ValueError(
+                f"{block!r} cannot be the name of a block; use text without a slash and other than "
+                f"{', '.join(RESERVED)}"
+            )
         if not names:
             raise ValueError(f"block {block!r} is empty; name at least one column, or drop the block")
         for name, count in Counter(names).items():
