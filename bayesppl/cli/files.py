@@ -134,9 +134,14 @@ def opened(path: Path, encoding: str, given: Path) -> Iterator[IO[str]]:
         with io.TextIOWrapper(raw, encoding.replace("utf-8", "utf-8-sig"), newline="") as text:
             yield text
     except UnicodeError as error:
-        if isinstance(error, UnicodeDecodeError) and error.object.startswith(b"\x1f\x8b"):
+        head = error.object if isinstance(error, UnicodeDecodeError) else b""
+        if head.startswith(b"\x1f\x8b"):
             raise ValueError(
                 f"{str(given)!r} is compressed by gzip; unpack it, or give a file whose name ends in .gz"
+            ) from None
+        if head.startswith(b"PAR1"):
+            raise ValueError(
+                f"{str(given)!r} is a Parquet file; give it by a name that ends in .parquet"
             ) from None
         found = (
             f"it holds the byte {error.object[error.start]:#04x}"

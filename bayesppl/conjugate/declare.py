@@ -192,7 +192,10 @@ def _check(
             f"the prior of {name!r} has no draws: it is improper, or lacks the function that makes them ({error})"
         ) from error
     except ValueError as error:
-        raise ValueError(_misfit(name, dims, shape, tuple(variable.type.shape))) from error
+        raise ValueError(
+            f"{_misfit(name, dims, shape, tuple(variable.type.shape))} Or it cannot be drawn, as where a learned "
+            f"parameter of it leaves its range: {error}"
+        ) from error
     if not (_broadcasts(draws.shape[1:], shape) if shared else draws.shape[1:] == shape):
         raise ValueError(_misfit(name, dims, shape, draws.shape[1:]))
     found = draws[~space.contains(draws)].tolist() or _values_beyond(model, variable, space, draws[0], interpreted)

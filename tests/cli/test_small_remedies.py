@@ -134,3 +134,13 @@ def test_compressed_standard_input_is_named_as_such(run, frame, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
     status, _, err = run("fit", "-", "--target", "kind", "--save", "m.npz")
     assert (status, "'-' is compressed by gzip; unpack it" in err) == (2, True)
+
+
+def test_parquet_on_standard_input_is_named_as_such(run, frame, monkeypatch):
+    pytest.importorskip("pyarrow")
+    held = io.BytesIO()
+    frame.to_parquet(held)
+    held.seek(0)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(held))
+    status, _, err = run("fit", "-", "--target", "kind", "--save", "m.npz")
+    assert (status, "'-' is a Parquet file; give it by a name that ends in .parquet" in err) == (2, True)

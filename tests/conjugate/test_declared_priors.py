@@ -313,6 +313,11 @@ def test_a_mode_does_not_depend_on_units_or_on_where_the_search_starts():
         (pm.Normal.dist(0.5, 0.1), ValueError, "must be numbers between 0 and 1, but its prior allows -0.5"),
         (pm.Beta.dist(np.ones(5), 1.0), ValueError, r"does not fit its dims \(class: 2, feature: 2\)"),
         (lambda name, dims: pm.Beta(name, 1, 1, shape=3), ValueError, "does not fit its dims"),
+        (
+            lambda name, dims: pm.Beta(name, pm.Normal("shape", 0.5, 1.0), 1.0, dims=dims),
+            ValueError,
+            "Or it cannot be drawn, as where a learned parameter of it leaves its range: ",
+        ),
         (lambda name, dims: pm.Flat(name, dims=dims), bp.ImproperError, "has no draws: it is improper, or lacks"),
         (lambda name, dims: pm.Normal("z", dims=dims), ValueError, "must be numbers between 0 and 1"),
         (

@@ -140,11 +140,11 @@ def _compiled(
     kept_under = key and f"bayesppl_function_{sha256('\n'.join([__name__, source, key]).encode()).hexdigest()}"
     known = {"__name__": __name__, "carray": vars(numba)["carray"], "np": np}
 
-    def build(names: dict[str, Any], can_keep: bool = True) -> Any:
+    def build(names: dict[str, Any]) -> Any:
         function = compile_numba_function_src(source, name, names, cache_key=kept_under)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Cannot cache compiled function", numba.NumbaWarning)
-            keep = key is not None and can_keep and pytensor.config.numba__cache
+            keep = key is not None and pytensor.config.numba__cache
             return numba.cfunc(signature, cache=keep)(function)
 
     try:
@@ -152,7 +152,9 @@ def _compiled(
         found = build(dict(known))
     except TypingError:
         made, in_python = inner()
-        found = build({**known, "inner": made}, not in_python)
+        if in_python:
+            key = None  # which has the name of an operation, and not the Python code behind it
+        found = build({**known, "inner": made})
         if in_python:
             IN_PYTHON.add(found)
     if key is not None:
