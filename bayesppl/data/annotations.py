@@ -171,7 +171,7 @@ def read_annotated(
     has_votes = np.isin(np.arange(len(table)), rows)
     if not has_votes.all() and unlabelled.action == "refuse":
         first = int(np.argmin(has_votes))
-        if X is None and is_long:
+        if X is None:
             item = spelled(names_of_rows[first])
             raise ValueError(f"no annotator has labelled item {item}; drop it from the annotations")
         raise RowError(

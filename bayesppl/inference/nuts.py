@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
+from threading import Lock
 from typing import Any, ClassVar
 
 import numpy as np
@@ -202,17 +203,22 @@ def import_nutpie() -> Any:
     nutpie imports all of ArviZ, which takes a third as long as everything else before the first draws, and needs
     neither its plots nor its statistics.
     """
-    if "arviz" in sys.modules:
-        import nutpie
-    else:
-        import arviz_base
-
-        sys.modules["arviz"] = arviz_base
-        try:
+    with _IMPORTING:
+        if "arviz" in sys.modules or "nutpie" in sys.modules:
             import nutpie
-        finally:
-            del sys.modules["arviz"]
+        else:
+            import arviz_base
+
+            sys.modules["arviz"] = arviz_base
+            try:
+                import nutpie
+            finally:
+                del sys.modules["arviz"]
     return nutpie
+
+
+# Fits in several threads import it once
+_IMPORTING = Lock()
 
 
 def compile_density(density: Density, notify: bool = False) -> Any:

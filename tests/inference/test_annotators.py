@@ -292,6 +292,9 @@ def test_items_without_labels_and_lines_without_items_are_refused():
     long = pd.DataFrame({"item": ["P1", "P1", "P2"], "annotator": list("xyx"), "label": ["a", "b", None]})
     with pytest.raises(ValueError, match=r"no annotator has labelled item 'P2'; drop it from the annotations"):
         bp.dawid_skene(long, inference="em")
+    wide = pd.DataFrame({"x": ["a", None, "b"], "y": ["a", None, "b"]}, index=["P1", "P2", "P3"])
+    with pytest.raises(ValueError, match=r"no annotator has labelled item 'P2'; drop it from the annotations"):
+        bp.dawid_skene(wide, inference="em")
     for name in ("item", "annotator"):
         lacking = long.assign(label=list("aba"))
         lacking.loc[1, name] = None

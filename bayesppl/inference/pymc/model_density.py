@@ -39,7 +39,7 @@ class Density:
         The values of ``constants``.
     start : mapping of str to array
         A point inside the support, by the names of the unconstrained variables in the order of a raveled point.
-    spread : float
+    spread : float or (n_coordinates,)
         How far from it in every coordinate chains begin at most.
     """
 
@@ -48,7 +48,7 @@ class Density:
     outputs: list[Any]
     arrays: tuple[Array, ...]
     start: Theta
-    spread: float = 1.0
+    spread: float | Array = 1.0
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -192,8 +192,13 @@ def log_density(model: Any, *, jacobian: bool = True) -> Density:
     with lean(model):
         declared = model.logp(jacobian=jacobian)
     [value] = graph_replace([declared], dict(zip(model.value_vars, free, strict=True)), strict=False)
-    is_stated = any(value is not None for value in model.rvs_to_initial_values.values())
-    return replace(density_of(value, free, start), spread=_NEAR if is_stated else 1.0)
+    return replace(density_of(value, free, start), spread=spread_of(model, model.free_RVs))
+
+
+def spread_of(model: Any, free: Sequence[Any], units: Array | float = 1.0) -> Array | float:
+    """Return how far from their start chains begin: near it where a model states initial values of these."""
+    is_stated = any(model.rvs_to_initial_values[variable] is not None for variable in free)
+    return _NEAR if is_stated else np.minimum(units, 1.0)
 
 
 def density_of(value: Any, free: Sequence[Any], start: Sequence[Array]) -> Density:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from bayesppl.errors import IncompleteDrawsError
 from bayesppl.families import closed_forms
 from bayesppl.inference.nuts import NUTS, compile_density
 from bayesppl.inference.pymc.graphs import Interpreter, substitute
-from bayesppl.inference.pymc.model_density import density_of
+from bayesppl.inference.pymc.model_density import density_of, spread_of
 from bayesppl.inference.pymc.reading.blocks import Block, Reading
 from bayesppl.inference.pymc.reading.by_rows import ByRows
 from bayesppl.inference.pymc.reading.collapsing import Collapsed
@@ -59,6 +60,9 @@ def run(
     density = density_of(
         graph, [coordinates.values[place] for place in places], [coordinates.start[place] for place in places]
     )
+    units = [np.broadcast_to(coordinates.units[p], coordinates.start[p].shape).ravel() for p in places]
+    spread = spread_of(coordinates.model, [coordinates.free[p] for p in places], np.concatenate(units))
+    density = replace(density, spread=spread)
     found = kept or Run(*settings.run(density, compile_density(density, settings.speaks)))
     lead, drawn = found.points.shape[:2], found.points
     points = [np.broadcast_to(values, (lead[0] * lead[1], *values.shape)) for values in coordinates.start]
