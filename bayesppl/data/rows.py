@@ -220,7 +220,7 @@ def warn_of_counts(rows: Rows) -> None:
         warn(
             f"sample_weight holds whole numbers, {weights.mean():.3g} on average, as counts of equal rows are. A "
             "row is left out with all of its weight, so that none like it is left to predict it by. If these are "
-            "counts, repeat the rows: X.loc[X.index.repeat(counts)], y.repeat(counts)",
+            "counts, repeat the rows: rows = np.arange(len(y)).repeat(counts), and fit X.iloc[rows], y.iloc[rows]",
             UserWarning,
         )
 
