@@ -163,15 +163,18 @@ class Coordinates:
 
         Where PyMC checks their parameters, they return a number all the same; see :meth:`support`.
         """
-        return self.once(("log prior", jacobian), lambda: without_checks(self._checked_log_prior(jacobian)))
+        return self.once(("log prior", jacobian), lambda: without_checks(self._checked(jacobian)))
 
     def support(self, places: Sequence[int]) -> Any:
         """Return zero where every check of the prior is passed and minus infinity elsewhere, a scalar graph.
 
         Of checks that depend on the variables at some places alone: a mean may be the shape of a gamma prior.
         """
-        checks = conditions(self.once("checked", partial(self._checked_log_prior, True)))
+        checks = conditions(self._checked(jacobian=True))
         return within([check for check in checks if self.above(check) <= {*places}])
+
+    def _checked(self, jacobian: bool) -> list[Any]:
+        return self.once(("checked", jacobian), partial(self._checked_log_prior, jacobian))
 
     def _checked_log_prior(self, jacobian: bool) -> list[Any]:
         precise = substitute(self.free, in_64_bits(self.free))
