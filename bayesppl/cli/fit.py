@@ -135,7 +135,8 @@ def fit(
         with status(slow or f"fitting {model} to {data}", slow is not None):
             classes, codes = encode(rows.y.dropna(), target)
             _warn_of_repeated_header(classes.tolist(), target)
-            if np.count_nonzero(few := np.bincount(codes) == 1) == 1:
+            is_whole = model != AUTO or source.n_rows <= most_rows
+            if is_whole and np.count_nonzero(few := np.bincount(codes) == 1) == 1:
                 warn([f"class {classes[few][0]!r} has a single row; if that is a line of units, delete the line"])
             warn(remarks(rows.X, dialect.decimal))
             if model not in OF_LEVELS:

@@ -110,8 +110,14 @@ def _ends(points: Array) -> tuple[float, float]:
 
 def _boundary(ax: Axes, across: Array, up: Array, probabilities: Array, *, color: str, **style: Any) -> None:
     """Draw where a class is as probable as the best of the others, for every class but the last."""
-    n_classes = probabilities.shape[1]
+    from contourpy import contour_generator
+    from matplotlib.collections import LineCollection
+
+    n_classes, lines = probabilities.shape[1], list[Any]()
+    second, first = np.partition(probabilities, -2, axis=1)[:, -2:].T
     for k in range(n_classes if n_classes > 2 else 1):
-        margin = probabilities[:, k] - np.delete(probabilities, k, axis=1).max(1)
+        own = probabilities[:, k]
+        margin = own - np.where(own == first, second, first)
         if margin.min() < 0 < margin.max() and min(len(across), len(up)) > 1:
-            ax.contour(across, up, margin.reshape(len(up), len(across)), levels=[0.0], colors=[color], **style)
+            lines += contour_generator(across, up, margin.reshape(len(up), len(across))).lines(0.0)
+    ax.add_collection(LineCollection(lines, colors=color, **style), autolim=False)
