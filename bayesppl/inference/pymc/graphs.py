@@ -13,6 +13,7 @@ from pymc.logprob.utils import CheckParameterValue
 from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant
+from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.replace import vectorize_graph
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.graph.rewriting.utils import rewrite_graph
@@ -162,10 +163,10 @@ def without_shapes(outputs: Sequence[Any]) -> list[Any]:
 
 def canonical(outputs: Sequence[Any]) -> list[Any]:
     """Simplify graphs, and compute the shapes that are known."""
-    found: list[Any] = rewrite_graph(
-        list(outputs), include=("ShapeOpt", "canonicalize", "local_second_to_alloc"), clone=True
-    )
-    return found
+    # older versions of PyTensor copy the inputs of graphs that are given as a list
+    graph = FunctionGraph(outputs=list(outputs), clone=True, copy_inputs=False)
+    found: Any = rewrite_graph(graph, include=("ShapeOpt", "canonicalize", "local_second_to_alloc"))
+    return list(found.outputs)
 
 
 def without_checks(outputs: Sequence[Any]) -> list[Any]:
