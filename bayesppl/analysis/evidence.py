@@ -40,9 +40,9 @@ def log_evidence(fitted: Fitted) -> xr.Dataset:
     r"""Compute log p(X, y), the probability of the data with all parameters integrated out.
 
     Every conjugate model has :math:`\log p(D) = \log Z_n - \log Z_0 + \sum_i \log h(x_i)` (Bernardo & Smith
-    1994); it is reported for each independent factor of the prior, and in total. Only
-    under the hierarchical prior of full covariances, their default, in which each class has learned from the
-    others, it follows the chain rule: see the family's page.
+    1994); it is reported for each independent factor of the prior, and in total. Only under the hierarchical prior
+    of full covariances, their default, in which each class has learned from the others, it follows the chain rule:
+    see the family's page.
 
     Parameters
     ----------

@@ -12,6 +12,7 @@ import numpy as np
 
 from bayesppl.analysis.draws import numbers_of_draw
 from bayesppl.data.arguments import generator, real, several, whole
+from bayesppl.data.frames import index_labels
 from bayesppl.errors import NotConjugateError, UndefinedEstimateError
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import MEASURES
@@ -39,10 +40,8 @@ def coord(values: list[Hashable]) -> Array:
 
 def row_names(X: Any, n_rows: int) -> Array:
     """Name rows: by the index of a pandas data frame, others by their numbers."""
-    import pandas as pd
-
-    is_named = isinstance(X, pd.DataFrame) and X.index.nlevels == 1
-    return coord(X.index.tolist()) if is_named else np.arange(n_rows)
+    labels = index_labels(X)
+    return np.arange(n_rows) if labels is None else coord(labels)
 
 
 def dataset(

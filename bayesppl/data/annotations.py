@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from bayesppl.data.arguments import aligned, labels_of, real
 from bayesppl.data.columns import missing
-from bayesppl.data.frames import warn_of_other_orders, warn_of_places
+from bayesppl.data.frames import index_labels, warn_of_other_orders, warn_of_places
 from bayesppl.data.labels import Unlabelled, codes_among, encode_labels, warn_of_minus_one, without_missing
 from bayesppl.data.names import listed, spelled
 from bayesppl.data.partly_known import PartlyKnown, Votes
@@ -146,7 +145,10 @@ def read_annotated(
         warn_of_minus_one(known)
     names, who = encode_labels(annotators) if is_long else (np.asarray(list(map(str, given.names))), annotators)
     if X is None:
-        names_of_rows, rows = encode_labels(items) if is_long else (_index(annotations, len(given)), items)
+        if is_long:
+            names_of_rows, rows = encode_labels(items)
+        else:
+            names_of_rows, rows = np.asarray(index_labels(annotations) or range(len(given))), items
         table: Table = MatrixTable((), np.empty((len(names_of_rows), 0)))
     else:
         warn_of_other_orders(X, sample_weight=sample_weight, **({} if is_long else {"annotations": annotations}))
@@ -185,12 +187,6 @@ def read_annotated(
     votes = Votes(np.searchsorted(kept, rows), who, codes, tuple(names.tolist()), errors, are_known)
     partly = PartlyKnown(table, np.arange(len(kept)), of_rows[kept], None, votes)
     return replace(_all_partly(known, partly), kept=names_of_rows[kept])
-
-
-def _index(annotations: Any, n_rows: int) -> Array:
-    """Name the items that have a row each: by the index of a pandas data frame, others by their numbers."""
-    is_named = nw.dependencies.is_pandas_dataframe(annotations) and annotations.index.nlevels == 1
-    return np.asarray(annotations.index.tolist()) if is_named else np.arange(n_rows)
 
 
 def read_soft(

@@ -213,6 +213,12 @@ def warn_of_other_orders(X: Any, **given: Any) -> None:
             )
 
 
+def index_labels(X: Any) -> list[Hashable] | None:
+    """Return the labels of the rows of a pandas data frame, one for each; None of anything else."""
+    is_named = nw.dependencies.is_pandas_dataframe(X) and X.index.nlevels == 1
+    return list(X.index) if is_named else None
+
+
 def warn_of_places(X: Any, places: Any) -> None:
     """Warn where places of the rows of ``X`` are labels of its index in pandas, too, and of other rows."""
     if not nw.dependencies.is_pandas_dataframe(X) or X.index.tolist() == list(range(len(X))):

@@ -178,7 +178,7 @@ def without_checks(outputs: Sequence[Any]) -> list[Any]:
 def without_errors(log_density: Any) -> Any:
     """Make PyMC's checks of parameters a density of zero, as its compiled functions do, in place of an error."""
     checks = _checks_above([log_density])
-    zero = {node.outputs[0]: pt.switch(pt.all(node.inputs[1:]), node.inputs[0], -np.inf) for node in checks}
+    zero = {node.outputs[0]: within(node.inputs[1:], node.inputs[0]) for node in checks}
     return substitute([log_density], zero)[0]
 
 
@@ -187,13 +187,9 @@ def conditions(outputs: Sequence[Any]) -> list[Any]:
     return without_checks([condition for node in _checks_above(outputs) for condition in node.inputs[1:]])
 
 
-def within(demands: Sequence[Any]) -> Any:
-    """Return zero where all demands are met and minus infinity elsewhere, a scalar graph."""
-    return (
-        pt.switch(pt.all(pt.stack([pt.all(demand) for demand in demands])), 0.0, -np.inf)
-        if demands
-        else pt.zeros(())
-    )
+def within(demands: Sequence[Any], log_density: Any) -> Any:
+    """Return a log density where all demands are met, and minus infinity elsewhere."""
+    return pt.switch(pt.all(demands), log_density, -np.inf) if demands else log_density
 
 
 def _checks_above(outputs: Sequence[Any]) -> list[Any]:

@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -192,7 +192,7 @@ def log_density(model: Any, *, jacobian: bool = True) -> Density:
     with lean(model):
         declared = model.logp(jacobian=jacobian)
     [value] = graph_replace([declared], dict(zip(model.value_vars, free, strict=True)), strict=False)
-    return replace(density_of(value, free, start), spread=spread_of(model, model.free_RVs))
+    return density_of(value, free, start, spread_of(model, model.free_RVs))
 
 
 def spread_of(model: Any, free: Sequence[Any], units: Array | float = 1.0) -> Array | float:
@@ -201,18 +201,18 @@ def spread_of(model: Any, free: Sequence[Any], units: Array | float = 1.0) -> Ar
     return _NEAR if is_stated else np.minimum(units, 1.0)
 
 
-def density_of(value: Any, free: Sequence[Any], start: Sequence[Array]) -> Density:
+def density_of(value: Any, free: Sequence[Any], start: Sequence[Array], spread: Array | float = 1.0) -> Density:
     """Build the density of a scalar graph of unconstrained variables, and its gradient, small and general."""
     import pytensor
 
     from bayesppl.inference.pymc.graphs import conditions, within, without_checks
 
-    support = within(conditions([value]))
-    [value] = without_checks([value])
-    gradients = pytensor.grad(value, list(free), disconnected_inputs="ignore")
-    outputs, constants, arrays = _general([value + support, *gradients])
+    [unchecked] = without_checks([value])
+    # through a switch, gradients would take longer and be the same
+    gradients = pytensor.grad(unchecked, list(free), disconnected_inputs="ignore")
+    outputs, constants, arrays = _general([within(conditions([value]), unchecked), *gradients])
     at = {variable.name: values for variable, values in zip(free, start, strict=True)}
-    return Density(list(free), constants, outputs, arrays, at)
+    return Density(list(free), constants, outputs, arrays, at, spread)
 
 
 def constrain(model: Any, names: Sequence[str], unconstrained: Theta) -> Theta:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -57,12 +56,10 @@ def run(
     run : Run
         ``kept``, if that is given.
     """
-    density = density_of(
-        graph, [coordinates.values[place] for place in places], [coordinates.start[place] for place in places]
-    )
     units = [np.broadcast_to(coordinates.units[p], coordinates.start[p].shape).ravel() for p in places]
     spread = spread_of(coordinates.model, [coordinates.free[p] for p in places], np.concatenate(units))
-    density = replace(density, spread=spread)
+    values, start = [coordinates.values[p] for p in places], [coordinates.start[p] for p in places]
+    density = density_of(graph, values, start, spread)
     found = kept or Run(*settings.run(density, compile_density(density, settings.speaks)))
     lead, drawn = found.points.shape[:2], found.points
     points = [np.broadcast_to(values, (lead[0] * lead[1], *values.shape)) for values in coordinates.start]

@@ -171,7 +171,7 @@ class Coordinates:
         Of checks that depend on the variables at some places alone: a mean may be the shape of a gamma prior.
         """
         checks = conditions(self._checked(jacobian=True))
-        return within([check for check in checks if self.above(check) <= {*places}])
+        return within([check for check in checks if self.above(check) <= {*places}], pt.zeros(()))
 
     def _checked(self, jacobian: bool) -> list[Any]:
         return self.once(("checked", jacobian), partial(self._checked_log_prior, jacobian))
