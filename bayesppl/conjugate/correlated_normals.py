@@ -20,7 +20,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dtrtri
 
 from bayesppl.conjugate.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.conjugate.membership import Membership
@@ -28,6 +27,7 @@ from bayesppl.conjugate.moments import Moments, NumberRows
 from bayesppl.conjugate.normal_inverse_wishart import NormalInverseWishart
 from bayesppl.conjugate.normal_means import NormalMeanVectors
 from bayesppl.kernels.arrays import LOG_2PI, Array, log_rising
+from bayesppl.kernels.definite import whitener_of
 from bayesppl.kernels.mahalanobis import NEAR, squared_distances
 from bayesppl.kernels.missing import by_gaps
 from bayesppl.kernels.products import row_products
@@ -287,16 +287,6 @@ def _products(location: Array, whitener: Array, centre: Array, X: Array, squares
     own = np.empty_like(squares)  # of classes that lie far apart the difference would have lost digits
     squared_distances(np.broadcast_to(centre, location.shape), whitener)(X, own)
     return own, own - linear
-
-
-def whitener_of(matrix: Array) -> tuple[Array, Array]:
-    """Compute the inverse Cholesky factor of every matrix, and the log determinant of the matrix."""
-    root = np.linalg.cholesky(matrix)
-    inverse = np.empty_like(root)
-    for place in np.ndindex(root.shape[:-2] if root.size else (0,)):  # LAPACK complains of empty ones
-        # takes a third of the time of numpy's general inverse, and copies nothing: Fortran reads rows as columns
-        inverse[place] = dtrtri(root[place].T)[0].T
-    return inverse, 2 * np.log(np.linalg.diagonal(root)).sum(-1)
 
 
 def distances_to(location: Array, whitener: Array) -> Evaluate:

@@ -23,6 +23,7 @@ import numpy as np
 from bayesppl.conjugate.declared_priors import Dims, named
 from bayesppl.conjugate.moments import Moments
 from bayesppl.kernels.arrays import LOG_2PI, Array, log_determinants
+from bayesppl.kernels.definite import whitener_of
 
 
 class Spread(NamedTuple):
@@ -213,7 +214,7 @@ def declare_regression(prior: Any, dims: Dims, prefix: str) -> dict[str, Any]:
     mean_at_centre, spread = _declare_factor(prior.numbers, dims, prefix)
     effect_named = named(dims, prefix, "effect")
     whitened = pm.Normal(f"{prefix}effect_whitened", dims=effect_named["dims"])
-    inverse = np.swapaxes(np.linalg.inv(np.linalg.cholesky(prior.precision)), -1, -2)
+    inverse = np.swapaxes(whitener_of(prior.precision)[0], -1, -2)
     rotated = (inverse[..., :, :, None] * whitened[..., None, :, :]).sum(-2)
     effect = prior.effect + (rotated[..., :, None, :] * spread.root[..., None, :, :]).sum(-1)
     mean = mean_at_centre - (prior.centre[..., None] * effect).sum(-2)

@@ -37,7 +37,7 @@ from bayesppl.conjugate.declared_priors import Dims
 from bayesppl.conjugate.moments import Moments
 from bayesppl.conjugate.normal_inverse_wishart import NormalInverseWishart, matrix_of, require_definite
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, log_determinants
-from bayesppl.kernels.definite import LOST, is_positive_definite
+from bayesppl.kernels.definite import LOST, is_positive_definite, whitener_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,12 +180,12 @@ class MatrixNormalInverseWishart(Conjugate):
 
     def log_prob(self, theta: Theta) -> Array:
         covariance, apart = theta["covariance"], theta["effect"] - self.effect
-        whitener = np.linalg.inv(np.linalg.cholesky(covariance))
+        whitener, log_det = whitener_of(covariance)
         root = np.linalg.cholesky(self.precision)
         whitened = np.swapaxes(root, -1, -2) @ apart @ np.swapaxes(whitener, -1, -2)
         n_predictors, n_features = self.effect.shape[-2:]
         constant = n_features * (n_predictors * LOG_2PI - log_determinants(self.precision))
-        of_effects = -0.5 * ((whitened**2).sum((-1, -2)) + n_predictors * log_determinants(covariance) + constant)
+        of_effects = -0.5 * ((whitened**2).sum((-1, -2)) + n_predictors * log_det + constant)
         mean = theta["mean"] + self._at_centre(theta["effect"])
         of_numbers = self.numbers.log_prob({"mean": mean, "covariance": covariance})
         return np.asarray(of_numbers + sum_trailing(of_effects, self.nu.ndim))
@@ -210,7 +210,7 @@ class MatrixNormalInverseWishart(Conjugate):
 
     def spread(self, whitened: Array, root: Array) -> Array:
         """Make effects from independent standard normals, with the root of the covariance."""
-        inverse = np.linalg.inv(np.linalg.cholesky(self.precision))
+        inverse, _ = whitener_of(self.precision)
         return np.asarray(self.effect + np.swapaxes(inverse, -1, -2) @ whitened @ np.swapaxes(root, -1, -2))
 
     def _theta(self, mean: Array, effect: Array | None = None, covariance: Array | None = None) -> Theta:

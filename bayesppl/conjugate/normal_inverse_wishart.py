@@ -23,7 +23,7 @@ from bayesppl.conjugate.covariance_graphs import declare_normal_inverse_wishart
 from bayesppl.conjugate.declared_priors import Dims
 from bayesppl.conjugate.moments import Moments
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, log_determinants, log_rising
-from bayesppl.kernels.definite import LOST, TOLERANCE, is_positive_definite
+from bayesppl.kernels.definite import LOST, TOLERANCE, inverses_of_triangles, is_positive_definite, whitener_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,8 +176,7 @@ class NormalInverseWishart(Conjugate):
         """Compute log densities of the mean and of the covariance of every class, or of the one covariance."""
         n_classes, n_features = self.location.shape
         covariance = theta["covariance"]
-        log_det = log_determinants(covariance)
-        whitener = np.linalg.inv(np.linalg.cholesky(covariance))
+        whitener, log_det = whitener_of(covariance)
         trace = np.einsum("...ij,...jk,...ik->...", whitener, self.psi, whitener)
         per_class = whitener[..., None, :, :] if self.is_tied else whitener
         residual = np.einsum("...kij,...kj->...ki", per_class, theta["mean"] - self.location)
@@ -194,7 +193,7 @@ class NormalInverseWishart(Conjugate):
             (self.nu[..., None] - np.arange(n_features)) / 2, (size, *self.psi.shape[:-1])
         )
         np.einsum("...ii->...i", lower)[...] = np.sqrt(chi_square)
-        root = np.linalg.cholesky(self.psi) @ np.swapaxes(np.linalg.inv(lower), -1, -2)
+        root = np.linalg.cholesky(self.psi) @ np.swapaxes(inverses_of_triangles(lower), -1, -2)
         noise = rng.standard_normal((size, *self.location.shape)) / np.sqrt(self.kappa)[:, None]
         per_class = root[:, None] if self.is_tied else root
         return {

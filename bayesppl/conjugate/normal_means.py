@@ -12,7 +12,7 @@ from bayesppl.conjugate.covariance_graphs import by_covariance
 from bayesppl.conjugate.declared_priors import Dims, named
 from bayesppl.conjugate.moments import Moments
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, log_determinants
-from bayesppl.kernels.definite import is_positive_definite
+from bayesppl.kernels.definite import is_positive_definite, whitener_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ class NormalMeanVectors(Conjugate):
 
     def draw(self, size: int, rng: np.random.Generator) -> Theta:
         noise = rng.standard_normal((size, *self.location.shape))
-        whitener = np.linalg.inv(np.linalg.cholesky(self.precision))
+        whitener, _ = whitener_of(self.precision)
         return {"mean": self.location + np.einsum("kij,ski->skj", whitener, noise)}
 
     def declare(self, dims: Dims, prefix: str = "") -> dict[str, Any]:

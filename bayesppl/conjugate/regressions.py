@@ -23,7 +23,6 @@ from bayesppl.conjugate.correlated_normals import (
     moved_squares,
     t_terms,
     taken_out,
-    whitener_of,
 )
 from bayesppl.conjugate.log_density import Evaluate, LogDensity
 from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
@@ -31,6 +30,7 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import NumberRows
 from bayesppl.conjugate.normal_inverse_wishart import NormalInverseWishart
 from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.definite import whitener_of
 
 
 def log_predictive(posterior: MatrixNormalInverseWishart) -> LogDensity:

@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from bayesppl.conjugate.conjugate import choose_prior, replace_unchecked
-from bayesppl.conjugate.correlated_normals import by_pattern, whitener_of
+from bayesppl.conjugate.correlated_normals import by_pattern
 from bayesppl.conjugate.log_density import Evaluate, LogDensity, on_first_use
 from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.conjugate.moments import Moments
@@ -33,6 +33,7 @@ from bayesppl.families.gaussian_full import CorrelatedNormals
 from bayesppl.families.moment_priors import require_definite_scale
 from bayesppl.families.support import require_finite_sums
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta
+from bayesppl.kernels.definite import whitener_of
 
 _EFFECT_ROWS = 2.0 ** np.arange(-4, 13.0)
 
