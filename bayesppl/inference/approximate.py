@@ -28,7 +28,7 @@ from bayesppl.model.declaration import GenerativeModel
 #: Methods one may ask for by name, and why they cannot be had.
 UNAVAILABLE = {
     "pathfinder": "inference='pathfinder' is not available: PyMC offers it only through pymc-extras, whose "
-    "releases hold PyMC back. Use 'laplace' or 'advi' for an approximation, or 'nuts'."
+    "releases hold PyMC back. Use 'nuts'; estimators of families take 'laplace' and 'advi', too."
 }
 
 

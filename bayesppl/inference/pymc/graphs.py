@@ -21,9 +21,9 @@ from pytensor.graph.traversal import ancestors, toposort
 from pytensor.scalar import Abs, ScalarMaximum, ScalarMinimum, Second, Sign
 from pytensor.scalar import basic as scalars
 from pytensor.scalar.math import Erf, Erfc, Sigmoid, Softplus
-from pytensor.tensor.basic import Alloc
+from pytensor.tensor.basic import Alloc, MakeVector, ScalarFromTensor
 from pytensor.tensor.elemwise import Elemwise
-from pytensor.tensor.math import Dot
+from pytensor.tensor.math import All, Dot
 from pytensor.tensor.shape import Shape, Shape_i
 from pytensor.tensor.sort import SortOp
 from pytensor.tensor.type import TensorType
@@ -175,11 +175,32 @@ def without_checks(outputs: Sequence[Any]) -> list[Any]:
     return substitute(outputs, {node.outputs[0]: node.inputs[0] for node in checks}) if checks else list(outputs)
 
 
-def without_errors(log_density: Any) -> Any:
-    """Make PyMC's checks of parameters a density of zero, as its compiled functions do, in place of an error."""
-    checks = _checks_above([log_density])
-    zero = {node.outputs[0]: within(node.inputs[1:], node.inputs[0]) for node in checks}
-    return substitute([log_density], zero)[0]
+def without_errors(log_density: Any, rows: Sequence[Any]) -> Any:
+    """Make PyMC's checks of parameters a density of zero, in place of an error.
+
+    PyMC compiles them likewise, but one parameter out of range makes the density of all rows zero there. Here only
+    entries whose own parameters are out of range have none, where these depend on ``rows``, inputs by row.
+    """
+    while checks := _checks_above([log_density]):  # one may lie within another
+        checked, *demands = checks[0].inputs
+        for demand in _joined(demands, set(rows)):
+            checked = pt.switch(demand.all(tuple(range(checked.ndim, demand.ndim))), checked, -np.inf)
+        log_density = substitute([log_density], {checks[0].outputs[0]: checked})[0]
+    return log_density
+
+
+#: What PyMC joins its demands by: single numbers are parts of an array.
+_JOINING = (All, MakeVector, ScalarFromTensor)
+
+
+def _joined(demands: Sequence[Any], rows: set[Any]) -> Iterator[Any]:
+    """Yield demands, and in place of one that others of rows are joined to, these."""
+    for demand in demands:
+        node = demand.owner
+        if isinstance(getattr(node, "op", None), _JOINING) and rows & set(ancestors([demand])):
+            yield from _joined(node.inputs, rows)
+        else:
+            yield pt.as_tensor(demand)
 
 
 def conditions(outputs: Sequence[Any]) -> list[Any]:

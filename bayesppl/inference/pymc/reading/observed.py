@@ -68,7 +68,8 @@ class Observed:
     @cached_property
     def density(self) -> Any:
         """Return the log density of every entry that has one of its own, a graph: (n_rows, ...)."""
-        return without_errors(pm.logp(self.clone, self.values, warn_rvs=False))
+        rows = [self.codes, self.values, *self.given.values()]
+        return without_errors(pm.logp(self.clone, self.values, warn_rvs=False), rows)
 
     @cached_property
     def _of_draws(self) -> Interpreter:

@@ -1,0 +1,81 @@
+"""Parameters that depend on what is given with each row: a row out of their range has no density by itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+import pytest
+import xarray as xr
+from scipy import stats
+from scipy.special import logsumexp
+
+import bayesppl as bp
+
+CODES = np.array([0, 1] * 6)
+GIVEN = np.linspace(0.5, 2.0, 12)
+# at a negative number, at 3 and at 40 some or all draws are out of range, and one dose is missing as a code
+NEW = np.array([1.0, 1.5, -0.5, 3.0, 40.0, -999.0])
+
+RNG = np.random.default_rng(3)
+DRAWS = {"a": RNG.uniform(0.1, 0.4, (1, 50, 2)), "slope": RNG.uniform(-0.04, 0.25, (1, 50))}
+
+
+def noise(name, a, slope, given, x):
+    pm.Normal(name, a, a + slope * given, observed=x)
+
+
+def counts(name, a, slope, given, x):
+    pm.Poisson(name, a + slope * given, observed=x)
+
+
+def counts_of_zeros(name, a, slope, given, x):
+    pm.ZeroInflatedPoisson(name, 0.7, a + slope * given, observed=x)
+
+
+def truths(name, a, slope, given, x):
+    pm.Bernoulli(name, a + slope * given, observed=x)
+
+
+def kinds(name, a, slope, given, x):
+    p = a + slope * given
+    pm.Categorical(name, pt.stack([1 - p, p], axis=-1), observed=x)
+
+
+def density(declare, a, slope, given, x):
+    p = a + slope * given
+    if declare is noise:
+        return np.where(p > 0, stats.norm.logpdf(x, a, np.where(p > 0, p, 1.0)), -np.inf)
+    if declare in (truths, kinds):
+        inside = (p >= 0) & (p <= 1)
+        return np.where(inside, stats.bernoulli.logpmf(x, np.where(inside, p, 0.5)), -np.inf)
+    found = stats.poisson.logpmf(x, np.where(p > 0, p, 1.0))
+    if declare is counts_of_zeros:
+        found = np.where(x == 0, np.logaddexp(np.log(0.3), np.log(0.7) + found), np.log(0.7) + found)
+    return np.where(p >= 0, found, -np.inf)
+
+
+@pytest.mark.parametrize("declare", [noise, counts, counts_of_zeros, truths, kinds])
+def test_a_row_out_of_range_leaves_the_density_of_others_as_it_is(declare):
+    x = np.array([0.3, 0.5] * 6) if declare is noise else np.array([0, 1, 1] * 4)
+    with pm.Model() as model:
+        y = pm.Bernoulli("y", 0.5, observed=CODES)
+        given = pm.Data("given", GIVEN)
+        a, slope = pm.Normal("a", 0.3, 0.1, shape=2), pm.Normal("slope", 0.1, 0.1)
+        declare("x", a[y], slope, given, x)
+    clf = bp.from_pymc(model, draws=xr.DataTree.from_dict({"posterior": _dataset()}))
+    new = x[: len(NEW)]
+    of_draws = np.array(
+        [density(declare, DRAWS["a"][0, :, [k]].T, DRAWS["slope"][0, :, None], NEW, new) for k in (0, 1)]
+    )
+    with np.errstate(divide="ignore"):
+        expected = np.log(0.5) + logsumexp(of_draws, axis=1).T - np.log(50)
+    found = clf.predict_joint_log_proba({"x": new, "given": NEW})
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+    assert np.isneginf(of_draws[:, :, 2:]).any()
+
+
+def _dataset():
+    return xr.Dataset(
+        {"a": (("chain", "draw", "a_dim_0"), DRAWS["a"]), "slope": (("chain", "draw"), DRAWS["slope"])}
+    )
