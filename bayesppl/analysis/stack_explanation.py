@@ -49,7 +49,7 @@ from bayesppl.model.declaration import ClassWeights
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.member import Guest, Member
 from bayesppl.model.normalisation import log_probabilities, tempered
-from bayesppl.model.stack import Stack, mixed, sharpened
+from bayesppl.model.stack import Stack, mixed
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -93,7 +93,7 @@ def explain_stack(
 
     def score(rows: Array, sets: Array) -> Array:
         parts = [log_proba(rows, sets) for log_proba in views]
-        return stack.under(class_weights, sharpened(mixed(parts, stack.weights), stack.temperature))[:, None]
+        return stack.finished(mixed(parts, stack.weights), class_weights)[:, None]
 
     rng, by_draws = generator(random_state), None
     if draws is not None:
@@ -102,8 +102,8 @@ def explain_stack(
         believed = [(view_of[member], errors) for member, errors in draw_members(stack, draws, rng)]
 
         def by_draws(rows: Array, sets: Array) -> Array:
-            parts = [sharpened(view(rows, sets)[:, None], stack.temperature * errors) for view, errors in believed]
-            return stack.under(class_weights, np.concatenate(parts, axis=1))
+            parts = [stack.finished(view(rows, sets)[:, None], class_weights, errors) for view, errors in believed]
+            return np.concatenate(parts, axis=1)
 
     per_row = len(stack.classes) * max(len(views), draws or 1)
     tasks = counted(list(group_rows(present, per_row, shares, orders, rng)), "explaining rows")

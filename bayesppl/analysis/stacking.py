@@ -195,8 +195,10 @@ def combine(
         kept = [c for c, matters in zip(kept, matter, strict=True) if matters]
     order = np.argsort(-found.weights, kind="stable")
     average_proba = mixed([c.log_proba for c in kept], found.weights)
-    temperature = temper(average_proba, np.zeros(len(rows.classes)), codes, weights)
-    log_proba = sharpened(average_proba, temperature)
+    class_weights = found.weights @ np.stack([c.member.class_weights for c in kept])
+    log_weights = np.log(np.where(class_weights > 0, class_weights, 1.0))
+    temperature = temper(average_proba - log_weights, log_weights, codes, weights)
+    log_proba = sharpened(average_proba, class_weights, temperature)
     with np.errstate(invalid="ignore"):  # a label that is impossible either way costs nothing more
         costs = np.where(np.isneginf(found.log_scores), 0.0, found.log_scores - found.honest_log_scores)
     cost = weighted_average(costs, weights)[0]

@@ -29,13 +29,12 @@ from bayesppl.model.fitted import Fitted
 from bayesppl.model.member import Guest, Member
 from bayesppl.model.normalisation import (
     exchange_weights,
-    log_probabilities,
     normalise,
     tempered,
     warn_of_impossible_rows,
 )
 from bayesppl.model.posterior import CHUNK_CELLS
-from bayesppl.model.stack import Stack
+from bayesppl.model.stack import Stack, sharpened
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -150,12 +149,12 @@ def probability_draws[T](
     rng, n_classes = generator(random_state), len(fitted.classes)
     if isinstance(fitted, Stack):
         stack, table = fitted, fitted.align(X)
-        views = [_view(member, errors, rng) for member, errors in draw_members(stack, draws, rng)]
+        drawn = draw_members(stack, draws, rng)
+        views = [_view(member, stack.temperature * factors, rng) for member, factors in drawn]
 
         def of_members(rows: slice) -> T:
             part = table.take(rows)
-            proba = np.concatenate([view(part) for view in views]) ** (1 / stack.temperature)
-            proba /= proba.sum(-1, keepdims=True)
+            proba = np.concatenate([view(part) for view in views])
             return finish(proba if class_weights is None else np.exp(stack.under(class_weights, logarithm(proba))))
 
         return map(of_members, _blocks(len(table), draws, n_classes))
@@ -172,7 +171,7 @@ def probability_draws[T](
 def _view(member: Member | Guest, temperatures: Array, rng: np.random.Generator) -> Callable[[Table], Array]:
     """Return class probabilities by draws of a member, (n_draws, n_rows, n_classes), as a function of rows."""
     if isinstance(member, Guest) or isinstance(member.recoding, Leaves):
-        return lambda rows: np.exp(log_probabilities(member.log_proba(rows) / temperatures, np.ones(1)))
+        return lambda rows: np.exp(sharpened(member.log_proba(rows), member.class_weights, temperatures))
     log_joints = log_joint_of_blocks(member.fitted, len(temperatures), rng, CHUNK_CELLS)
     return lambda rows: _probabilities(log_joints(member.encode(rows)), temperatures)
 

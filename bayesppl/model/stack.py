@@ -73,15 +73,18 @@ class Stack:
 
         def work(part: Table) -> Array:
             parts = [member.log_proba(part) for member in self.members]
-            return self.under(class_weights, sharpened(mixed(parts, self.weights), self.temperature))
+            return self.finished(mixed(parts, self.weights), class_weights)
 
         return np.concatenate(self.map_rows(X, work))
 
-    def under(self, class_weights: ClassWeights | None, log_proba: Array) -> Array:
-        """Exchange the class weights of the fit for others: (..., n_classes).
+    def finished(
+        self, log_proba: Array, class_weights: ClassWeights | None = None, factors: float | Array = 1.0
+    ) -> Array:
+        """Sharpen averages, by factors of the temperature, and exchange class weights: (..., n_classes)."""
+        return self.under(class_weights, sharpened(log_proba, self.class_weights, self.temperature * factors))
 
-        Last of all: temperatures are of densities, and would take new weights to their powers.
-        """
+    def under(self, class_weights: ClassWeights | None, log_proba: Array) -> Array:
+        """Exchange the class weights of the fit for others: (..., n_classes)."""
         new = class_weights_in_use(class_weights, self.class_count, tuple(self.classes.tolist()))
         if new is None:
             return log_proba
@@ -141,6 +144,7 @@ def mixed(log_probas: list[Array], weights: Array) -> Array:
     return np.asarray(logsumexp(np.stack(log_probas), axis=0, b=of_members))
 
 
-def sharpened(log_proba: Array, temperature: float | Array) -> Array:
-    """Raise probabilities to the power 1/T, and normalise."""
-    return log_probabilities(log_proba / temperature, np.ones(log_proba.shape[-1]))
+def sharpened(log_proba: Array, class_weights: Array, temperature: float | Array) -> Array:
+    """Raise what rows add to the odds of class weights to the power 1/T, and normalise: (..., n_classes)."""
+    log_weights = np.log(np.where(class_weights > 0, class_weights, 1.0))
+    return log_probabilities((log_proba - log_weights) / temperature + log_weights, class_weights)

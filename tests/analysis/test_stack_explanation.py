@@ -66,7 +66,8 @@ def test_shares_are_shapley_values_by_brute_force_over_all_orders() -> None:
                 log_weights = np.log(model.posterior_.predictive_weights())
                 joint = (model.predict_joint_log_proba(cells)[0] - log_weights) / member.temperature + log_weights
                 parts.append(np.log(weight) + log_softmax(joint))
-            log_proba = log_softmax(logsumexp(parts, axis=0) / clf.stack_.temperature)
+            gain = (logsumexp(parts, axis=0) - log_weights) / clf.stack_.temperature
+            log_proba = log_softmax(log_weights + gain)
             values[seen] = np.array([log_proba[k] - logsumexp(np.delete(log_proba, k)) for k in range(3)])
         return values[seen]
 

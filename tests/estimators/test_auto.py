@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.sparse import csr_array
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
@@ -95,18 +95,31 @@ def test_scores_of_candidates_are_those_of_refits() -> None:
 
 
 def test_probabilities_are_the_weighted_average_of_tempered_members() -> None:
-    clf = bp.AutoClassifier(EXPLICIT).fit(IRIS, SPECIES)
-    expected = np.zeros((len(IRIS), 3))
+    """The average is tempered as members are: what rows add to the odds of the class weights."""
+    X, y = IRIS[30:], SPECIES[30:]
+    clf = bp.AutoClassifier(EXPLICIT).fit(X, y)
+    average, class_weights = np.zeros((len(IRIS), 3)), np.zeros(3)
     for member, weight in zip(clf.stack_.members, clf.weights_.values, strict=True):
-        model = clone(EXPLICIT[member.name]).fit(IRIS, SPECIES)
-        log_weights = np.log(model.posterior_.predictive_weights())
-        joint = (model.predict_joint_log_proba(IRIS) - log_weights) / member.temperature + log_weights
-        expected += weight * np.exp(log_softmax(joint, axis=1))
-    expected **= 1 / clf.stack_.temperature
+        model = clone(EXPLICIT[member.name]).fit(X, y)
+        own = model.posterior_.predictive_weights()
+        joint = (model.predict_joint_log_proba(IRIS) - np.log(own)) / member.temperature
+        average += weight * softmax(joint + np.log(own), axis=1)
+        class_weights += weight * own
+    expected = class_weights * (average / class_weights) ** (1 / clf.stack_.temperature)
     expected /= expected.sum(1, keepdims=True)
     np.testing.assert_allclose(clf.predict_proba(IRIS), expected, rtol=1e-10)
     np.testing.assert_allclose(np.exp(clf.predict_log_proba(IRIS)), expected, rtol=1e-10)
     assert (clf.predict(IRIS) == expected.argmax(1)).all()
+
+
+def test_a_row_without_cells_has_the_class_weights() -> None:
+    clf = bp.AutoClassifier({"nb": bp.GaussianNB(), "own": bp.QuadraticDiscriminantAnalysis()})
+    clf.fit(IRIS[30:], SPECIES[30:])
+    assert clf.stack_.temperature < 0.95
+    empty = np.full((1, 4), np.nan)
+    np.testing.assert_allclose(clf.predict_proba(empty)[0], np.array([21, 51, 51]) / 123, rtol=1e-12)
+    np.testing.assert_allclose(clf.predict_proba(empty, class_weights="uniform")[0], 1 / 3, rtol=1e-12)
+    np.testing.assert_allclose(clf.predict_proba_interval(empty)["sd"], 0.0, atol=0.1)
 
 
 def test_the_better_model_gets_the_weight() -> None:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 from scipy.stats import chi2_contingency
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
@@ -113,9 +113,9 @@ def test_intervals_use_the_draws_of_a_sampled_member(monkeypatch: pytest.MonkeyP
     stack = replace(stack, members=(replace(member, fitted=replace(member.fitted, inferred=sampled)),))
     flat = {name: np.concatenate(values) for name, values in theta.items()}
     log_weights = np.log(flat["class_weights"])[:, None]
-    joint = (exact.model.log_joint(flat)(rows) - log_weights) / member.temperature + log_weights
-    expected = np.exp(log_softmax(joint, axis=-1)) ** (1 / stack.temperature)
-    expected /= expected.sum(-1, keepdims=True)
+    temperature = member.temperature * stack.temperature
+    joint = (exact.model.log_joint(flat)(rows) - log_weights) / temperature + log_weights
+    expected = softmax(joint, axis=-1)
     [found] = uncertainty.probability_draws(stack, rows, 1000, 0, np.copy)
     np.testing.assert_allclose(np.sort(found, 0), np.sort(expected, 0), rtol=1e-10)
     [some] = uncertainty.probability_draws(stack, rows, 200, 0, np.copy)
