@@ -19,8 +19,8 @@ from bayesppl.families.gaps import draw_missing
 from bayesppl.kernels.arrays import Array, draw_codes
 from bayesppl.model.fitted import Fitted
 
-# Draws that are averaged into one table
-_AVERAGED = 200
+# Draws that one table is made of
+_DRAWS = 200
 
 # How often cells are drawn again that stand for any level that no row of the fit has
 _REDRAWN = 100
@@ -39,8 +39,8 @@ def impute(fitted: Fitted, X: Any, draws: int | None = None, random_state: int |
     X : table or (n_rows, n_features) array-like
     draws : int, optional
         How many tables to draw, for multiple imputation: analyse each, and pool the results (Rubin 1987). By
-        default one table of 200 draws: the average of a measurement (of angles, on their circle), the median of a
-        count (and of zeros and ones), and the level that is drawn most often.
+        default one table of 200 draws: the median of a number, for an average need not exist (of angles it is
+        taken, on their circle), and the level that is drawn most often.
     random_state : int, optional
 
     Returns
@@ -63,13 +63,13 @@ def impute(fitted: Fitted, X: Any, draws: int | None = None, random_state: int |
     >>> clf = bp.QuadraticDiscriminantAnalysis().fit(X, y)
     >>> gap = X.iloc[[0]].assign(**{"petal length (cm)": np.nan})
     >>> float(clf.impute(gap, random_state=0)["petal length (cm)"].iloc[0].round(1))
-    1.5
+    1.4
     """
     table, rng = fitted.columns.align(X), generator(random_state)
     if draws is not None:
         whole("draws", draws, 1)
         return [_frame(fitted, table, X, cells) for cells in _fill(fitted, table, draws, rng)]
-    drawn = list(_fill(fitted, table, _AVERAGED, rng))
+    drawn = list(_fill(fitted, table, _DRAWS, rng))
     return _frame(fitted, table, X, {name: np.asarray([cells[name] for cells in drawn]) for name in drawn[0]})
 
 
@@ -91,15 +91,14 @@ def _fill(fitted: Fitted, table: Table, draws: int, rng: np.random.Generator) ->
         yield found
 
 
-def _average(values: Array, described: Described | None, is_about_zero: bool) -> Array:
-    """Average draws of cells, (n_draws, n_rows): whole numbers by their median, angles on their circle.
+def _middle(values: Array, described: Described | None, is_about_zero: bool) -> Array:
+    """Take the median of draws of cells, (n_draws, n_rows), for counts one of them; average angles on a circle.
 
     Angles are from zero to the period, or about zero.
     """
-    if described is not None and described.measure == "mass":
-        return np.asarray(np.quantile(values, 0.5, axis=0, method="inverted_cdf"))
     if described is None or described.period is None:
-        return np.asarray(values.mean(0))
+        is_count = described is not None and described.measure == "mass"
+        return np.asarray(np.quantile(values, 0.5, axis=0, method="inverted_cdf" if is_count else "linear"))
     turn = described.period / (2 * np.pi)
     angles = turn * np.angle(np.exp(1j * values / turn).mean(0))
     return angles if is_about_zero else np.mod(angles, described.period)
@@ -121,7 +120,7 @@ def _frame(fitted: Fitted, table: Table, X: Any, cells: dict[Any, Array]) -> Any
         is_truth = len(present) > 0 and present.map(lambda cell: isinstance(cell, bool | np.bool_)).all()
         is_number = values.dtype != object and not is_truth
         if values.ndim == 2 and is_number:
-            values = _average(values, fitted.model.family.bound.described.get(name), bool((present < 0).any()))
+            values = _middle(values, fitted.model.family.bound.described.get(name), bool((present < 0).any()))
         elif values.ndim == 2:
             values = pd.DataFrame(values).mode().iloc[0].to_numpy()
         filled = frame[name].where(~gaps, np.nan).astype(np.float64 if is_number else object)
@@ -129,7 +128,7 @@ def _frame(fitted: Fitted, table: Table, X: Any, cells: dict[Any, Array]) -> Any
         frame[name] = filled.astype(bool) if is_truth else filled.infer_objects()
     if isinstance(X, pd.DataFrame):
         for name in [name for name in frame if name in X and X[name].dtype != object]:
-            with suppress(TypeError, ValueError):  # averages of whole numbers may be none
+            with suppress(TypeError, ValueError):  # medians of whole numbers may be none
                 cast = frame[name].astype(X[name].dtype)
                 frame[name] = cast if cast.eq(frame[name]).fillna(False).all() else frame[name]
     return in_library_of(X, frame)

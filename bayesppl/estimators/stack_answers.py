@@ -267,7 +267,8 @@ class StackAnswers(Shell[Stack]):
         over columns that are not seen, and trees are those of the columns seen. Location models, curves of
         principal components, leaves and guests average over rows that stand in for them: drawn from the model,
         made of values that were drawn column by column (leaves), or of the fit (guests). A missing cell may weigh
-        something too: in some models a gap is an observation, where the column had gaps in the fit.
+        something too: in some models a gap is an observation, where the column had gaps in the fit, and leaves are
+        less sure without a cell than on average over what stands in for it.
 
         Examples
         --------

@@ -43,4 +43,4 @@ def test_the_costs_are_those_of_the_case_study():
     assert f"Naive Bayes expects its decisions to cost {expected} and pays {naive}" in story
     assert f"expects {foreseen} and pays {paid}" in story
     assert f"leaves {left_open} patients open" in story
-    assert f"the bill falls to {int(left_open) // 2 + int(wrong)}" in story
+    assert f"the bill falls to {int(left_open) / 2 + int(wrong):g}" in story

@@ -6,7 +6,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from scipy.stats import wishart
+from scipy.stats import t, wishart
 
 import bayesppl as bp
 from bayesppl.data.read_table import as_table
@@ -270,3 +270,17 @@ def test_filled_tables_have_the_types_they_had(library):
     assert frame["visits"].dtype == pl.Int64
     assert frame["size"].dtype == (pl.Enum(["s", "l"]) if library is pl.DataFrame else pl.Categorical)
     assert frame.null_count().sum_horizontal().item() == 0
+
+
+def test_a_filled_number_is_the_median_of_its_predictive_which_may_have_no_mean():
+    logs, y = np.array([-1.0, 2.0, 0.5, 3.1, 5.0, 9.0, 7.5, 6.0]), np.repeat(["a", "b"], 4)
+    X = pd.DataFrame({"size": np.exp(logs), "mark": [0.0, 0.1, 0.2, 0.3, 90.0, 90.1, 90.2, 90.3]})
+    prior = bp.NormalInverseGamma(0.0, kappa=1.0, a=1.0, b=1.0)
+    blocks = {"size": (["size"], bp.LogNormal("diag", prior)), "mark": (["mark"], bp.Gaussian("diag"))}
+    asked = pd.DataFrame({"size": [np.nan, np.nan], "mark": [0.15, 90.15]})
+    filled = np.log(bp.MixedNB(blocks=blocks).fit(X, y).impute(asked, random_state=0)["size"])
+    for found, own in zip(filled, (logs[:4], logs[4:]), strict=True):
+        centre = own.sum() / 5
+        b = 1 + (((own - own.mean()) ** 2).sum() + 4 / 5 * own.mean() ** 2) / 2
+        predictive = t(6, centre, np.sqrt(b * 6 / (3 * 5)))  # Murphy (2007), section 6.5
+        assert abs(found - centre) < 4 * np.sqrt(0.25 / 200) / predictive.pdf(centre)
