@@ -63,7 +63,7 @@ def sample(
     Returns
     -------
     X : pandas.DataFrame, or (n, n_features) array where the fit had no column names
-        A level of a category that was not seen in training is "(unseen)".
+        A level of a category that was not seen in training is "(unseen)"; truth values are 0 and 1.
     y : (n,)
         Labels.
 

@@ -65,7 +65,8 @@ class LabelValues:
 def value_of_labels(fitted: Fitted, X: Any, targets: Any = None, most: int = 200) -> LabelValues:
     """Compute the gain in log score expected of the label of each row, by exact updates of the posterior.
 
-    It is the gain as the model expects it: zero where the label is known already, or would change no other
+    It is the gain as the predictive rule expects it, whatever the rule of the fit: zero where the label is known
+    already, or would change no other
     prediction. Priors and temperatures are held as they are. This takes as long as predicting the targets
     ``n_classes`` times for every row.
 

@@ -42,22 +42,36 @@ def kinds(name, a, slope, given, x):
     pm.Categorical(name, pt.stack([1 - p, p], axis=-1), observed=x)
 
 
+def truncated(name, a, slope, given, x):
+    pm.Truncated(name, pm.Normal.dist(a, a + slope * given), upper=0.625, observed=x)
+
+
+def censored(name, a, slope, given, x):
+    pm.Censored(name, pm.Exponential.dist(a + slope * given), lower=None, upper=0.5, observed=x)
+
+
 def density(declare, a, slope, given, x):
     p = a + slope * given
+    scale = np.where(p > 0, p, 1.0)
+    if declare is censored:
+        return np.where(p > 0, np.where(x < 0.5, np.log(scale) - scale * x, -scale * 0.5), -np.inf)
+    if declare is truncated:
+        mass = stats.norm.logcdf(0.625, a, scale)
+        return np.where(p > 0, stats.norm.logpdf(x, a, scale) - mass, -np.inf)
     if declare is noise:
-        return np.where(p > 0, stats.norm.logpdf(x, a, np.where(p > 0, p, 1.0)), -np.inf)
+        return np.where(p > 0, stats.norm.logpdf(x, a, scale), -np.inf)
     if declare in (truths, kinds):
         inside = (p >= 0) & (p <= 1)
         return np.where(inside, stats.bernoulli.logpmf(x, np.where(inside, p, 0.5)), -np.inf)
-    found = stats.poisson.logpmf(x, np.where(p > 0, p, 1.0))
+    found = stats.poisson.logpmf(x, scale)
     if declare is counts_of_zeros:
         found = np.where(x == 0, np.logaddexp(np.log(0.3), np.log(0.7) + found), np.log(0.7) + found)
     return np.where(p >= 0, found, -np.inf)
 
 
-@pytest.mark.parametrize("declare", [noise, counts, counts_of_zeros, truths, kinds])
+@pytest.mark.parametrize("declare", [noise, truncated, censored, counts, counts_of_zeros, truths, kinds])
 def test_a_row_out_of_range_leaves_the_density_of_others_as_it_is(declare):
-    x = np.array([0.3, 0.5] * 6) if declare is noise else np.array([0, 1, 1] * 4)
+    x = np.array([0.3, 0.5] * 6) if declare in (noise, truncated, censored) else np.array([1, 0, 0] * 4)
     with pm.Model() as model:
         y = pm.Bernoulli("y", 0.5, observed=CODES)
         given = pm.Data("given", GIVEN)

@@ -171,22 +171,24 @@ def canonical(outputs: Sequence[Any]) -> list[Any]:
 
 def without_checks(outputs: Sequence[Any]) -> list[Any]:
     """Remove PyMC's checks: graphs then return a number where PyMC would raise for a parameter out of range."""
-    checks = _checks_above(outputs)
-    return substitute(outputs, {node.outputs[0]: node.inputs[0] for node in checks}) if checks else list(outputs)
+    outputs = list(outputs)
+    while checks := _checks_above(outputs):  # one may lie within another
+        outputs = substitute(outputs, {node.outputs[0]: node.inputs[0] for node in checks})
+    return outputs
 
 
 def without_errors(log_density: Any, rows: Sequence[Any]) -> Any:
     """Make PyMC's checks of parameters a density of zero, in place of an error.
 
     PyMC compiles them likewise, but one parameter out of range makes the density of all rows zero there. Here only
-    entries whose own parameters are out of range have none, where these depend on ``rows``, inputs by row.
+    entries whose own parameters are out of range have none, where these depend on ``rows``, inputs by row. They
+    have none as a whole: what is made of a density that is zero, such as the mass beyond a limit, need not be.
     """
-    while checks := _checks_above([log_density]):  # one may lie within another
-        checked, *demands = checks[0].inputs
-        for demand in _joined(demands, set(rows)):
-            checked = pt.switch(demand.all(tuple(range(checked.ndim, demand.ndim))), checked, -np.inf)
-        log_density = substitute([log_density], {checks[0].outputs[0]: checked})[0]
-    return log_density
+    demands = _joined([demand for node in _checks_above([log_density]) for demand in node.inputs[1:]], set(rows))
+    found, *parts = without_checks([log_density, *demands])
+    for demand in parts:
+        found = pt.switch(demand.all(tuple(range(found.ndim, demand.ndim))), found, -np.inf)
+    return found
 
 
 #: What PyMC joins its demands by: single numbers are parts of an array.
