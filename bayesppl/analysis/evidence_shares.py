@@ -254,12 +254,14 @@ def _spread(draws: Array, bounds: tuple[float, float]) -> tuple[Array, Array, Ar
     Where a draw of a probability is less than any number that is held, its logarithm is infinite: so are then the
     standard deviation, and the quantiles beyond such draws. Draws of which both classes have none are left out.
     """
-    if np.isfinite(draws).all():
+    are_finite = np.isfinite(draws).all(1)
+    if are_finite.all():
         lower, upper = np.quantile(draws, bounds, axis=1)
         return draws.std(1), lower, upper
     with warnings.catch_warnings():  # of rows that all draws take for impossible
         warnings.simplefilter("ignore", RuntimeWarning)
-        lower, upper = np.nanquantile(draws, bounds, axis=1, method="nearest")  # others subtract infinities
+        between = np.quantile(draws, bounds, axis=1)  # which subtracts infinities
+        lower, upper = np.where(are_finite, between, np.nanquantile(draws, bounds, axis=1, method="nearest"))
         sd = np.nanstd(draws, axis=1)
     return np.where(np.isinf(draws).any(1), np.inf, sd), lower, upper
 

@@ -166,6 +166,17 @@ def test_draws_too_small_to_be_held_leave_no_gap():
         )
 
 
+def test_intervals_of_a_row_do_not_depend_on_other_rows():
+    codes = np.repeat([0, 1], 15)
+    X = np.column_stack([codes, 1 - codes, np.arange(30) % 2])
+    clf = bp.CategoricalNB(bp.Dirichlet(0.0036), class_weights="uniform").fit(X, codes)
+    apart, beside = (clf.explain(rows, draws=20, random_state=1) for rows in ([[1, 0, 1]], [[1, 0, 1], [0, 0, 0]]))
+    assert np.isinf(beside["sd"][1, 0]).all()
+    last = {"row": 0, "feature": 2}
+    for name in ("sd", "lower", "upper"):
+        np.testing.assert_allclose(beside[name].isel(last), apart[name].isel(last), rtol=1e-12)
+
+
 def test_random_orders_come_with_their_error():
     X, y = bp.datasets.load("wine")
     clf = bp.QuadraticDiscriminantAnalysis().fit(X, y)

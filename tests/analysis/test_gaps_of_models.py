@@ -93,6 +93,23 @@ def test_a_column_that_another_is_given_is_named_where_columns_are_weighed():
     assert alone[0, 0] != pytest.approx(0.4)
 
 
+def test_the_block_that_is_advised_holds_all_that_depends_on_each_other():
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.4, 0.6], observed=CODES)
+        slope = pm.Cauchy("slope", 0.0, 1.0, shape=2)
+        first = pm.Normal("first", slope[label], 1.0, observed=PLANE[:, 0])
+        second = pm.Normal("second", slope[label] * first, 1.0, observed=PLANE[:, 1])
+        pm.Normal("third", slope[label] * first, 1.0, observed=PLANE[:, 0] + 1)
+        pm.Normal("fourth", slope[label] * second, 1.0, observed=PLANE[:, 1] + 1)
+        pm.Normal("apart", slope[label], 1.0, observed=PLANE[:, 1] - 1)
+    clf = bp.from_pymc(model, draws=draws_of(slope=(2,)))
+    rows = {name: [0.5] for name in ("first", "second", "third", "fourth", "apart")}
+    with pytest.raises(ValueError, match=r"by blocks=\{'together': \['first', 'fourth', 'second', 'third'\]\}$"):
+        clf.explain(rows)
+    found = clf.explain(rows, blocks={"together": ["first", "fourth", "second", "third"]})
+    np.testing.assert_allclose(found["weight"].sum("feature") + found["prior"], found["log_odds"], rtol=1e-9)
+
+
 def test_cells_of_rows_with_a_covariate_are_left_out_one_by_one():
     with pm.Model() as model:
         label = pm.Categorical("y", [0.4, 0.6], observed=CODES)

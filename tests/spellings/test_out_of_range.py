@@ -7,6 +7,7 @@ import pymc as pm
 import pytensor.tensor as pt
 import pytest
 import xarray as xr
+from pymc.distributions.dist_math import check_parameters
 from scipy import stats
 from scipy.special import logsumexp
 
@@ -50,6 +51,14 @@ def censored(name, a, slope, given, x):
     pm.Censored(name, pm.Exponential.dist(a + slope * given), lower=None, upper=0.5, observed=x)
 
 
+def stacked(name, a, slope, given, x):
+    def logp(value, mean, sd):
+        demands = pt.all([sd > 0, pt.isfinite(mean)])
+        return check_parameters(pm.logp(pm.Normal.dist(mean, pt.abs(sd)), value), demands)
+
+    pm.CustomDist(name, a, a + slope * given, logp=logp, observed=x)
+
+
 def density(declare, a, slope, given, x):
     p = a + slope * given
     scale = np.where(p > 0, p, 1.0)
@@ -58,7 +67,7 @@ def density(declare, a, slope, given, x):
     if declare is truncated:
         mass = stats.norm.logcdf(0.625, a, scale)
         return np.where(p > 0, stats.norm.logpdf(x, a, scale) - mass, -np.inf)
-    if declare is noise:
+    if declare in (noise, stacked):
         return np.where(p > 0, stats.norm.logpdf(x, a, scale), -np.inf)
     if declare in (truths, kinds):
         inside = (p >= 0) & (p <= 1)
@@ -69,9 +78,12 @@ def density(declare, a, slope, given, x):
     return np.where(p >= 0, found, -np.inf)
 
 
-@pytest.mark.parametrize("declare", [noise, truncated, censored, counts, counts_of_zeros, truths, kinds])
+DISCRETE = (counts, counts_of_zeros, truths, kinds)
+
+
+@pytest.mark.parametrize("declare", [noise, stacked, truncated, censored, *DISCRETE])
 def test_a_row_out_of_range_leaves_the_density_of_others_as_it_is(declare):
-    x = np.array([0.3, 0.5] * 6) if declare in (noise, truncated, censored) else np.array([1, 0, 0] * 4)
+    x = np.array([1, 0, 0] * 4 if declare in DISCRETE else [0.3, 0.5] * 6)
     with pm.Model() as model:
         y = pm.Bernoulli("y", 0.5, observed=CODES)
         given = pm.Data("given", GIVEN)
@@ -85,7 +97,8 @@ def test_a_row_out_of_range_leaves_the_density_of_others_as_it_is(declare):
     with np.errstate(divide="ignore"):
         expected = np.log(0.5) + logsumexp(of_draws, axis=1).T - np.log(50)
     found = clf.predict_joint_log_proba({"x": new, "given": NEW})
-    np.testing.assert_allclose(found, expected, rtol=1e-10)
+    # PyMC takes the root of two in 32 bits where it computes the mass beyond a limit
+    np.testing.assert_allclose(found, expected, rtol=1e-7 if declare is truncated else 1e-10)
     assert np.isneginf(of_draws[:, :, 2:]).any()
 
 

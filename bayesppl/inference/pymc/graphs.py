@@ -21,8 +21,8 @@ from pytensor.graph.traversal import ancestors, toposort
 from pytensor.scalar import Abs, ScalarMaximum, ScalarMinimum, Second, Sign
 from pytensor.scalar import basic as scalars
 from pytensor.scalar.math import Erf, Erfc, Sigmoid, Softplus
-from pytensor.tensor.basic import Alloc, MakeVector, ScalarFromTensor
-from pytensor.tensor.elemwise import Elemwise
+from pytensor.tensor.basic import Alloc, Join, MakeVector, ScalarFromTensor
+from pytensor.tensor.elemwise import DimShuffle, Elemwise
 from pytensor.tensor.math import All, Dot
 from pytensor.tensor.shape import Shape, Shape_i
 from pytensor.tensor.sort import SortOp
@@ -191,7 +191,7 @@ def without_errors(log_density: Any, rows: Sequence[Any]) -> Any:
     return found
 
 
-#: What PyMC joins its demands by: single numbers are parts of an array.
+#: What demands are joined by, and the parts of arrays that they are before.
 _JOINING = (All, MakeVector, ScalarFromTensor)
 
 
@@ -199,10 +199,20 @@ def _joined(demands: Sequence[Any], rows: set[Any]) -> Iterator[Any]:
     """Yield demands, and in place of one that others of rows are joined to, these."""
     for demand in demands:
         node = demand.owner
-        if isinstance(getattr(node, "op", None), _JOINING) and rows & set(ancestors([demand])):
+        op = None if node is None else node.op
+        if not rows & set(ancestors([demand])):
+            yield pt.all(demand)
+        elif isinstance(op, _JOINING) or isinstance(getattr(op, "scalar_op", None), scalars.AND):
             yield from _joined(node.inputs, rows)
+        elif isinstance(op, Join):  # among whose inputs older versions of PyTensor have the axis
+            yield from _joined([_unstacked(part) for part in node.inputs if part.ndim], rows)
         else:
             yield pt.as_tensor(demand)
+
+
+def _unstacked(part: Any) -> Any:
+    """Return what was given an axis, to be stacked along it."""
+    return part.owner.inputs[0] if isinstance(getattr(part.owner, "op", None), DimShuffle) else part
 
 
 def conditions(outputs: Sequence[Any]) -> list[Any]:

@@ -130,9 +130,17 @@ class ObservedColumns(BoundColumns):
                     raise ValueError(
                         f"{name!r} is missing where {x.name!r} is there, whose density in the model is given "
                         f"{name!r}: fill it in, or leave out both. explain() weighs them together, by "
-                        f"blocks={{'{name} and {x.name}': [...]}}"
+                        f"blocks={{'together': {self._linked(x)}}}"
                     )
         return BlockRows(found)
+
+    def _linked(self, one: Observed) -> list[Hashable]:
+        """List the columns of all variables that one is given, or given to, directly or by others."""
+        own = {x.name for x in self.observed}
+        groups, found = [{x.name, *x.given} & own for x in self.observed], {one.name}
+        while more := set().union(*(group for group in groups if group & found)) - found:
+            found |= more
+        return [column for name in sorted(found) for column in self.layout.columns[name]]
 
     def decode(self, X: BlockRows) -> dict[Hashable, Array]:
         own = {x.name for x in self.observed}
