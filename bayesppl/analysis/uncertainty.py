@@ -218,7 +218,7 @@ def _probabilities(
         if new_weights is not None:
             joint, weights = exchange_weights(joint, weights, new_weights), new_weights
         proba, n_impossible = normalise(joint, weights, log=False)
-        warn_of_impossible_rows(n_impossible, log_joint[..., 0].size)
+        warn_of_impossible_rows(n_impossible, log_joint[..., 0].size, "rows given a draw of the parameters")
         if not first:
             # the draws of a row and class lie side by side, for quantiles and averages are taken over them
             out = np.empty((*proba.shape[:0:-1], len(temperatures)))

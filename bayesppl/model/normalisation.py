@@ -66,11 +66,11 @@ def normalise(log_joint: Array, class_weights: Array, *, log: bool) -> tuple[Arr
     return out, n_impossible
 
 
-def warn_of_impossible_rows(n_impossible: int, n_rows: int) -> None:
-    """Warn if there were rows that are impossible under every class."""
+def warn_of_impossible_rows(n_impossible: int, n_rows: int, words: str = "rows") -> None:
+    """Warn if there were rows that are impossible under every class, or draws of which they are."""
     if n_impossible:
         warn(
-            f"{n_impossible} of {n_rows} rows have probability zero under every class, and were classified by "
+            f"{n_impossible} of {n_rows} {words} have probability zero under every class, and were classified by "
             "class weights alone. rule='mle' gives zero to a value never seen in training, rule='predictive' only "
             "to what the model itself excludes.",
             ImpossibleRowWarning,

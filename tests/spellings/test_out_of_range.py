@@ -83,13 +83,7 @@ DISCRETE = (counts, counts_of_zeros, truths, kinds)
 
 @pytest.mark.parametrize("declare", [noise, stacked, truncated, censored, *DISCRETE])
 def test_a_row_out_of_range_leaves_the_density_of_others_as_it_is(declare):
-    x = np.array([1, 0, 0] * 4 if declare in DISCRETE else [0.3, 0.5] * 6)
-    with pm.Model() as model:
-        y = pm.Bernoulli("y", 0.5, observed=CODES)
-        given = pm.Data("given", GIVEN)
-        a, slope = pm.Normal("a", 0.3, 0.1, shape=2), pm.Normal("slope", 0.1, 0.1)
-        declare("x", a[y], slope, given, x)
-    clf = bp.from_pymc(model, draws=xr.DataTree.from_dict({"posterior": _dataset()}))
+    clf, x = classifier(declare)
     new = x[: len(NEW)]
     of_draws = np.array(
         [density(declare, DRAWS["a"][0, :, [k]].T, DRAWS["slope"][0, :, None], NEW, new) for k in (0, 1)]
@@ -100,6 +94,26 @@ def test_a_row_out_of_range_leaves_the_density_of_others_as_it_is(declare):
     # PyMC takes the root of two in 32 bits where it computes the mass beyond a limit
     np.testing.assert_allclose(found, expected, rtol=1e-7 if declare is truncated else 1e-10)
     assert np.isneginf(of_draws[:, :, 2:]).any()
+
+
+def test_draws_that_exclude_a_row_are_counted_as_draws():
+    clf, _ = classifier(noise)
+    excluding = int((DRAWS["a"][0] + 40.0 * DRAWS["slope"][0][:, None] <= 0).all(1).sum())
+    assert 0 < excluding < 50
+    with pytest.warns(
+        bp.ImpossibleRowWarning, match=f"{excluding} of 50 rows given a draw of the parameters have"
+    ):
+        clf.predict_proba_interval({"x": [0.3], "given": [40.0]}, draws=50)
+
+
+def classifier(declare):
+    x = np.array([1, 0, 0] * 4 if declare in DISCRETE else [0.3, 0.5] * 6)
+    with pm.Model() as model:
+        y = pm.Bernoulli("y", 0.5, observed=CODES)
+        given = pm.Data("given", GIVEN)
+        a, slope = pm.Normal("a", 0.3, 0.1, shape=2), pm.Normal("slope", 0.1, 0.1)
+        declare("x", a[y], slope, given, x)
+    return bp.from_pymc(model, draws=xr.DataTree.from_dict({"posterior": _dataset()})), x
 
 
 def _dataset():
