@@ -6,6 +6,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from bayesppl.kernels.arrays import dot_log, join_chains, log_contrast, log_rising, select_draws
+from bayesppl.kernels.definite import inverses_of_triangles
 
 
 @pytest.mark.parametrize("a", [1e-8, 0.3, 1.0, 15.999, 16.0, 17.5, 123.4, 1e6, 1e9, 1e12])
@@ -53,3 +54,16 @@ def test_chains_are_joined_one_after_the_other_also_where_there_are_no_columns()
     assert joined["mean"].shape == (6, 4, 0)
     np.testing.assert_array_equal(select_draws(joined, 4)["class_weights"], draws[1, 1])
     np.testing.assert_array_equal(select_draws(joined, slice(2))["class_weights"], draws[0, :2])
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (2000, 3, 4), (2, 40)])
+def test_triangles_are_inverted_and_singular_ones_refused(shape):
+    """One by one, and many small ones together."""
+    lower = np.tril(np.random.default_rng(0).normal(size=(*shape, shape[-1])))
+    np.einsum("...ii->...i", lower)[...] += 10.0
+    inverse = inverses_of_triangles(lower)
+    np.testing.assert_allclose(inverse @ lower, np.broadcast_to(np.eye(shape[-1]), lower.shape), atol=1e-12)
+    assert (np.triu(inverse, 1) == 0).all()
+    lower[(-1,) * lower.ndim] = 0.0
+    with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+        inverses_of_triangles(lower)

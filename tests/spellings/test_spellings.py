@@ -11,9 +11,11 @@ import numpy as np
 import pymc as pm
 import pytensor
 import pytest
+import xarray as xr
 from pytensor.compile.mode import Mode
 from pytensor.graph.replace import clone_replace
 from registry import OF_EACH_KIND, SPELLINGS, Spelling, quick_and_slow
+from scipy import stats
 from scipy.special import logsumexp
 
 import bayesppl as bp
@@ -200,3 +202,16 @@ def test_a_flat_prior_of_the_means_is_improper_without_a_warning():
     [block] = [block for block in read(model, "y").blocks if block.observed]
     assert block.solution == "compressed"
     assert "the density of the means is flat" in block.why
+
+
+@pytest.mark.parametrize("spelt", [lambda y: y, lambda y: 1.0 * y], ids=["itself", "times one"])
+def test_a_label_may_be_a_parameter_itself(spelt):
+    codes = np.array([0, 1] * 10)
+    with pm.Model() as model:
+        y = pm.Bernoulli("y", 0.5, observed=codes)
+        pm.Laplace("x", spelt(y), pm.HalfNormal("b"), observed=codes + np.linspace(-1, 1, 20))
+    b = np.random.default_rng(0).gamma(5.0, 0.2, (1, 30))
+    drawn = xr.Dataset({"b": (("chain", "draw"), b)})
+    clf = bp.from_pymc(model, draws=xr.DataTree.from_dict({"posterior": drawn}))
+    density = [stats.laplace.pdf(np.array([0.2, 1.7])[:, None], k, b).mean(1) for k in (0, 1)]
+    np.testing.assert_allclose(clf.predict_proba({"x": [0.2, 1.7]}), (density / np.sum(density, axis=0)).T)

@@ -151,7 +151,7 @@ def places(label: Label, outputs: Sequence[Any], stop: Sequence[Any]) -> list[An
     for node in nodes:
         for position, variable in enumerate(node.inputs):
             clients.setdefault(variable, []).append((node, position))
-    found = [label.variable] if label.variable in clients else []
+    found = [label.variable] if label.variable in clients or label.variable in outputs else []
     for leaf in leaves_above(outputs, [*stop, label.variable]):
         if leaf in label.data or (_equals_codes(leaf, label.model_codes, "iub") and _selects(leaf, clients)):
             found.append(leaf)
