@@ -253,3 +253,47 @@ def test_a_count_with_further_zeros_is_called_by_its_name(distribution):
         distribution("x", share[label()], *parameters, observed=CODES)
     [block] = [block for block in read(model, "y").blocks if block.observed]
     assert block.why.startswith(f"{distribution.__name__} is no family with a closed form")
+
+
+SORTED = np.repeat(np.arange(K), [3, 4, 5])
+
+
+@pytest.mark.parametrize(
+    "laid_out",
+    [
+        lambda mu: pt.repeat(mu, [3, 4, 5]),
+        lambda mu: pt.concatenate([mu[k] * np.ones(n) for k, n in enumerate([3, 4, 5])]),
+        lambda mu: pt.stack([mu[k] for k in SORTED]),
+        lambda mu: pt.set_subtensor(pt.set_subtensor((mu[0] * pt.ones(12))[3:7], mu[1])[7:], mu[2]),
+    ],
+    ids=["repeat", "concatenate", "stack", "set_subtensor"],
+)
+def test_parameters_laid_out_by_the_places_of_rows_are_refused(laid_out):
+    """They were dropped as if they did not depend on the label."""
+    with pm.Model() as model:
+        y = label(SORTED)
+        pm.Normal("x", laid_out(pm.Normal("own", 0.0, 1.0, shape=K)), 1.0, observed=np.linspace(0.0, 1.0, 12))
+        pm.Normal("z", means()[y], 1.0, observed=np.ones((12, 2)))
+    with pytest.raises(ValueError, match="'x' depends on the label by the places of its rows"):
+        bp.from_pymc(model)
+
+
+def test_what_differs_by_place_and_not_by_class_does_not_depend_on_the_label():
+    with pm.Model() as model:
+        y = label(SORTED)
+        effect = pm.Normal("effect", 0.0, 1.0, shape=4)
+        pm.Normal("x", pt.repeat(effect, 3), 1.0, observed=np.linspace(0.0, 1.0, 12))
+        pm.Normal("z", means()[y], 1.0, observed=np.ones((12, 2)))
+    assert [block.observed[0].name for block in read(model, "y").blocks if block.observed] == ["z"]
+
+
+@pytest.mark.parametrize("start", [1, 2])
+def test_a_label_made_of_data_that_features_are_made_of_is_refused(start):
+    with pm.Model() as model:
+        held = pm.Data("held", SORTED + start)
+        label(held - start)
+        pm.Normal("x", means()[held - start], 1.0, observed=np.ones((12, 2)))
+    with pytest.raises(
+        ValueError, match=r"observed as an expression of pm.Data 'held'.*hold the codes themselves"
+    ):
+        bp.from_pymc(model)

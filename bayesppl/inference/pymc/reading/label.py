@@ -153,6 +153,11 @@ def places(label: Label, outputs: Sequence[Any], stop: Sequence[Any]) -> list[An
             clients.setdefault(variable, []).append((node, position))
     found = [label.variable] if label.variable in clients or label.variable in outputs else []
     for leaf in leaves_above(outputs, [*stop, label.variable]):
+        if leaf in label.data and not _equals_codes(leaf, label.model_codes):
+            raise ValueError(
+                f"the label {label.name!r} is observed as an expression of pm.Data {leaf.name!r}, which other "
+                "variables are computed from, too: let pm.Data hold the codes themselves, from 0"
+            )
         if leaf in label.data or (_equals_codes(leaf, label.model_codes, "iub") and _selects(leaf, clients)):
             found.append(leaf)
     return found

@@ -258,15 +258,31 @@ def _scores(found: Observed, theta: Theta, label: Label, taken: Array) -> Array:
     return out
 
 
-def require_independence(found: Observed, label: Label) -> None:
-    """Refuse a variable that depends on the label by constants alone, which classify no new row."""
+def require_independence(found: Observed, theta: Theta, label: Label) -> None:
+    """Refuse a variable that depends on the label by what new rows have not: constants, or the places of rows."""
+    cause = "the places of its rows" if _differs_by_place(found, theta, label) else None
     for values in (*(leaf.data for leaf in _of_rows(found)), *found.held.values()):
         if differs_by_class(values, label) and not (values == values[:1]).all():
-            raise ValueError(
-                f"{found.name!r} depends on the label by values of shape {values.shape} that are computed outside "
-                f"of the model, so that it has no part in the classification: index the parameters by the label "
-                f"within the model, as in mu[{label.name}], or compare it with the codes of the classes"
-            )
+            cause = f"values of shape {values.shape} that are computed outside of the model"
+            break
+    if cause is not None:
+        raise ValueError(
+            f"{found.name!r} depends on the label by {cause}, so that it has no part in the classification: index "
+            f"the parameters by the label within the model, as in mu[{label.name}], or compare it with the codes "
+            "of the classes"
+        )
+
+
+def _differs_by_place(found: Observed, theta: Theta, label: Label) -> bool:
+    """Whether rows that hold the same, and are given the same, have another density in each class."""
+    rows = [found.observed, *(found.held[name] for name in found.given)]
+    values, *given = (np.broadcast_to(v[:1], v.shape) for v in rows)
+    try:
+        [scores] = found.log_density(theta, label.codes, values, dict(zip(found.given, given, strict=True)))
+    except UNFIT:
+        return False
+    of_class = scores[[int(np.argmax(label.codes == code)) for code in label.codes]]
+    return same_values(scores, of_class) and not same_values(scores, scores[:1])
 
 
 def _of_rows(found: Observed) -> list[Constant]:
