@@ -297,3 +297,11 @@ def test_a_label_made_of_data_that_features_are_made_of_is_refused(start):
         ValueError, match=r"observed as an expression of pm.Data 'held'.*hold the codes themselves"
     ):
         bp.from_pymc(model)
+
+
+def test_a_recoding_of_the_label_beside_the_label_is_no_covariate():
+    with pm.Model() as model:
+        y, recoded = label(SORTED), pm.Data("recoded", np.eye(K)[SORTED])
+        pm.Normal("x", recoded @ means(), pm.HalfNormal("s", shape=K)[y][:, None], observed=np.ones((12, 2)))
+    with pytest.raises(ValueError, match=r"'x' depends on the label by values of shape \(12, 3\)"):
+        bp.from_pymc(model)

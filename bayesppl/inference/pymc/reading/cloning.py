@@ -25,7 +25,7 @@ from bayesppl.inference.pymc.graphs import (
     value_of,
 )
 from bayesppl.inference.pymc.reading.label import Label, places, unused_codes
-from bayesppl.inference.pymc.reading.observed import UNFIT, Observed, require_density
+from bayesppl.inference.pymc.reading.observed import UNFIT, Observed, require_density, require_no_recoding
 from bayesppl.kernels.arrays import Array, Theta
 
 
@@ -76,6 +76,7 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
     direct = {above for node in nodes for above in node.inputs}
     totals = _totals(variable, values, observed, direct & {*inputs, label.variable, *others})
     data = _given_data(variable, acting, [*stop, *totals], label, n_rows)
+    require_no_recoding(name, [leaf.get_value() for leaf in data.values()], label)
     rows_of = {**data, **{v.name: v for v in others if v in direct}}
     given = {  # inputs of any number of rows
         key: leaf.type.clone(shape=(None, *leaf.type.shape[1:]))(name=leaf.name) for key, leaf in rows_of.items()

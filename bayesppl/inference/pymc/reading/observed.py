@@ -6,7 +6,7 @@ and so do other observed variables and data of the length of the rows. The log d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
@@ -260,17 +260,25 @@ def _scores(found: Observed, theta: Theta, label: Label, taken: Array) -> Array:
 
 def require_independence(found: Observed, theta: Theta, label: Label) -> None:
     """Refuse a variable that depends on the label by what new rows have not: constants, or the places of rows."""
-    cause = "the places of its rows" if _differs_by_place(found, theta, label) else None
-    for values in (*(leaf.data for leaf in _of_rows(found)), *found.held.values()):
+    require_no_recoding(found.name, [*(leaf.data for leaf in _of_rows(found)), *found.held.values()], label)
+    if _differs_by_place(found, theta, label):
+        raise ValueError(_by_label(found.name, "the places of its rows", label))
+
+
+def require_no_recoding(name: str, of_rows: Sequence[Array], label: Label) -> None:
+    """Refuse values that differ by class only: new rows would need their label."""
+    for values in of_rows:
         if differs_by_class(values, label) and not (values == values[:1]).all():
             cause = f"values of shape {values.shape} that are computed outside of the model"
-            break
-    if cause is not None:
-        raise ValueError(
-            f"{found.name!r} depends on the label by {cause}, so that it has no part in the classification: index "
-            f"the parameters by the label within the model, as in mu[{label.name}], or compare it with the codes "
-            "of the classes"
-        )
+            raise ValueError(_by_label(name, cause, label))
+
+
+def _by_label(name: str, cause: str, label: Label) -> str:
+    return (
+        f"{name!r} depends on the label by {cause}, so that it has no part in the classification: index the "
+        f"parameters by the label within the model, as in mu[{label.name}], or compare it with the codes of the "
+        "classes"
+    )
 
 
 def _differs_by_place(found: Observed, theta: Theta, label: Label) -> bool:
