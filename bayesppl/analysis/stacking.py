@@ -28,7 +28,7 @@ from bayesppl.data.table import Table
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.member import Guest, Member, spread_out
-from bayesppl.model.normalisation import log_probabilities, tempered
+from bayesppl.model.normalisation import finite_logarithm, log_probabilities, tempered
 from bayesppl.model.stack import Stack, mixed, sharpened
 from bayesppl.model.training_rows import encoded
 
@@ -196,7 +196,7 @@ def combine(
     order = np.argsort(-found.weights, kind="stable")
     average_proba = mixed([c.log_proba for c in kept], found.weights)
     class_weights = found.weights @ np.stack([c.member.class_weights for c in kept])
-    log_weights = np.log(np.where(class_weights > 0, class_weights, 1.0))
+    log_weights = finite_logarithm(class_weights)
     temperature = temper(average_proba - log_weights, log_weights, codes, weights)
     log_proba = sharpened(average_proba, class_weights, temperature)
     with np.errstate(invalid="ignore"):  # a label that is impossible either way costs nothing more

@@ -94,11 +94,11 @@ class ADVI(DrawingByStatistics):
         method = "fullrank_advi" if self.full_rank else "advi"
         density = log_density(pymc_model)
         centre, root, problems = self._coordinates(density)
-        near = density.as_model(lambda point: centre + root @ point)
-        with interrupts_raised(), _as_usual(), near:  # interrupts at once, and not after the draws are compiled
+        with interrupts_raised(), _as_usual():  # at once, and not after the draws are compiled
             fitted = pm.fit(
                 self.iterations,
                 method=method,
+                model=density.as_model(lambda point: centre + root @ point),
                 obj_optimizer=pm.adam(learning_rate=_STEP),
                 start={"point": np.zeros(len(centre))},
                 random_seed=self.random_state,

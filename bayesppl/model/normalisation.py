@@ -109,9 +109,13 @@ def powered(parts: Iterable[tuple[float | Array, Array]], class_weights: Array) 
         out = out + power * log_joint
         total += power
     if np.any(total != 1.0):
-        # what is impossible remains so
-        out += (1 - total) * np.log(np.where(class_weights > 0, class_weights, 1.0))
+        out += (1 - total) * finite_logarithm(class_weights)
     return out
+
+
+def finite_logarithm(class_weights: Array) -> Array:
+    """Return logarithms of class weights, and zero for weights of zero: what is impossible remains so."""
+    return np.asarray(np.log(np.where(class_weights > 0, class_weights, 1.0)))
 
 
 def exchange_weights(log_joint: Array, old: Array, new: Array) -> Array:

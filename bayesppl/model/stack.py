@@ -17,7 +17,7 @@ from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import ClassWeights, class_weights_in_use
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.member import Guest, Member
-from bayesppl.model.normalisation import exchange_weights, log_probabilities
+from bayesppl.model.normalisation import exchange_weights, finite_logarithm, log_probabilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ class Stack:
         return np.concatenate(self.map_rows(X, work))
 
     def finished(
-        self, log_proba: Array, class_weights: ClassWeights | None = None, factors: float | Array = 1.0
+        self, log_proba: Array, class_weights: ClassWeights | None, factors: float | Array = 1.0
     ) -> Array:
         """Sharpen averages, by factors of the temperature, and exchange class weights: (..., n_classes)."""
         return self.under(class_weights, sharpened(log_proba, self.class_weights, self.temperature * factors))
@@ -146,5 +146,5 @@ def mixed(log_probas: list[Array], weights: Array) -> Array:
 
 def sharpened(log_proba: Array, class_weights: Array, temperature: float | Array) -> Array:
     """Raise what rows add to the odds of class weights to the power 1/T, and normalise: (..., n_classes)."""
-    log_weights = np.log(np.where(class_weights > 0, class_weights, 1.0))
+    log_weights = finite_logarithm(class_weights)
     return log_probabilities((log_proba - log_weights) / temperature + log_weights, class_weights)

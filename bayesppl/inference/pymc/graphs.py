@@ -13,7 +13,6 @@ from pymc.logprob.utils import CheckParameterValue
 from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant
-from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.replace import vectorize_graph
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.graph.rewriting.utils import rewrite_graph
@@ -163,10 +162,10 @@ def without_shapes(outputs: Sequence[Any]) -> list[Any]:
 
 def canonical(outputs: Sequence[Any]) -> list[Any]:
     """Simplify graphs, and compute the shapes that are known."""
-    # older versions of PyTensor copy the inputs of graphs that are given as a list
-    graph = FunctionGraph(outputs=list(outputs), clone=True, copy_inputs=False)
-    found: Any = rewrite_graph(graph, include=("ShapeOpt", "canonicalize", "local_second_to_alloc"))
-    return list(found.outputs)
+    found: list[Any] = rewrite_graph(
+        list(outputs), include=("ShapeOpt", "canonicalize", "local_second_to_alloc"), clone=True
+    )
+    return found
 
 
 def without_checks(outputs: Sequence[Any]) -> list[Any]:
@@ -204,8 +203,8 @@ def _joined(demands: Sequence[Any], rows: set[Any]) -> Iterator[Any]:
             yield pt.all(demand)
         elif isinstance(op, _JOINING) or isinstance(getattr(op, "scalar_op", None), scalars.AND):
             yield from _joined(node.inputs, rows)
-        elif isinstance(op, Join):  # among whose inputs older versions of PyTensor have the axis
-            yield from _joined([_unstacked(part) for part in node.inputs if part.ndim], rows)
+        elif isinstance(op, Join):
+            yield from _joined([_unstacked(part) for part in node.inputs], rows)
         else:
             yield pt.as_tensor(demand)
 

@@ -289,8 +289,7 @@ def _differs_by_place(found: Observed, theta: Theta, label: Label) -> bool:
         [scores] = found.log_density(theta, label.codes, values, dict(zip(found.given, given, strict=True)))
     except UNFIT:
         return False
-    of_class = scores[[int(np.argmax(label.codes == code)) for code in label.codes]]
-    return same_values(scores, of_class) and not same_values(scores, scores[:1])
+    return same_values(scores, scores[_first_alike(label)]) and not same_values(scores, scores[:1])
 
 
 def _of_rows(found: Observed) -> list[Constant]:
@@ -316,8 +315,12 @@ def differs_by_class(values: Array, label: Label) -> bool:
     """Whether rows of the same class all have the same value."""
     if len(values) != len(label.codes):
         return False
-    first = values[[int(np.argmax(label.codes == code)) for code in label.codes]]
-    return bool(np.array_equal(values, first))
+    return bool(np.array_equal(values, values[_first_alike(label)]))
+
+
+def _first_alike(label: Label) -> list[int]:
+    """Find the first row of the class of every row."""
+    return [int(np.argmax(label.codes == code)) for code in label.codes]
 
 
 def _hint(constant: Array, label: Label | None) -> str:
