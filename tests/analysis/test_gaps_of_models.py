@@ -110,6 +110,35 @@ def test_the_block_that_is_advised_holds_all_that_depends_on_each_other():
     np.testing.assert_allclose(found["weight"].sum("feature") + found["prior"], found["log_odds"], rtol=1e-9)
 
 
+def test_a_variable_that_another_of_its_own_part_is_given_stands_beside_other_parts():
+    draws = draws_of(slope=(2,), mean=(2,), factor=(2,))
+
+    def build(*names):
+        with pm.Model() as model:
+            label = pm.Categorical("y", [0.4, 0.6], observed=CODES)
+            slope = pm.Cauchy("slope", 0.0, 1.0, shape=2)
+            mean, factor = pm.Cauchy("mean", 0.0, 1.0, shape=2), pm.Cauchy("factor", 0.0, 1.0, shape=2)
+            if "first" in names:
+                first = pm.Normal("first", slope[label], 1.0, observed=PLANE[:, 0])
+                pm.Normal("second", slope[label] * first, 1.0, observed=PLANE[:, 1])
+            if "third" in names:
+                third = pm.Normal("third", mean[label], 1.0, observed=PLANE[:, 0] + 1)
+                pm.Normal("fourth", factor[label] * third, 1.0, observed=PLANE[:, 1] + 1)
+        return bp.from_pymc(model, draws=draws)
+
+    rows = {name: [0.5, -1.0] for name in ("first", "second", "third", "fourth")}
+    both = build("first", "third")
+    expected = [0.4, 0.6] / np.array([0.4, 0.6]) ** 2
+    for names in (("first", "second"), ("third", "fourth")):
+        expected = expected * build(*names).predict_proba({name: rows[name] for name in names})
+    np.testing.assert_allclose(both.predict_proba(rows), expected / expected.sum(1, keepdims=True), rtol=1e-9)
+    with pytest.raises(ValueError, match=r"by blocks=\{'together': \['fourth', 'third'\]\}$"):
+        both.explain(rows, blocks={"one": ["first", "second"]})
+    found = both.explain(rows, blocks={"one": ["first", "second"], "other": ["fourth", "third"]})
+    total = (found["prior"] + found["weight"].sum("feature")).transpose("row", "class")
+    np.testing.assert_allclose(total, np.log(expected / expected[:, ::-1]), rtol=1e-9)
+
+
 def test_cells_of_rows_with_a_covariate_are_left_out_one_by_one():
     with pm.Model() as model:
         label = pm.Categorical("y", [0.4, 0.6], observed=CODES)

@@ -10,7 +10,7 @@ import pymc as pm
 import pytest
 import xarray as xr
 from scipy.special import expit
-from scipy.stats import dirichlet_multinomial, norm, poisson
+from scipy.stats import betabinom, dirichlet_multinomial, norm, poisson
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
@@ -630,17 +630,87 @@ def test_fractions_of_what_is_whole_in_the_model_are_refused():
     clf = bp.from_pymc(model, draws=draws_of("a", np.ones((1, 30, 2))))
     assert clf.predict_proba({"x": [2.0], "n": [9]}).shape == (1, 2)
     with pytest.raises(
-        ValueError, match=r"column 'x' holds whole numbers up to \d+ in the model, and 2\.5 in row 1"
+        ValueError, match=r"column 'x' holds whole numbers up to \d+ in the model, and 2\.5 in row 1; correct it$"
     ):
         clf.predict_proba({"x": [2, 2.5], "n": [9, 9]})
     with pytest.raises(
         ValueError, match=r"column 'n' holds whole numbers up to \d+ in the model, and 9\.9 in row 0"
     ):
         clf.predict_proba({"x": [2], "n": [9.9]})
-    with pytest.raises(ValueError, match=r"and 2\.5e\+09 in row 0; where others may come, observe floats"):
+    with pytest.raises(
+        ValueError, match=r"and 2\.5e\+09 in row 0; .* where others may come, hold floats in pm.Data"
+    ):
         clf.predict_proba({"x": [2], "n": [2_500_000_000]})
     with pytest.raises(ValueError, match=r"'n' needs a value for each row, as in \[9\], found 9"):
         clf.predict_proba({"x": [3, 4], "n": 9})
+
+
+def test_new_rows_of_unknown_groups_and_infinite_covariates_are_refused():
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(6) % 2)
+        b = pm.Normal("b", 0.0, 1.0, shape=(2, 3))
+        rate = b[label, pm.Data("site", np.arange(6) % 3)] * pm.Data("dose", np.arange(6.0))
+        pm.Laplace("x", rate, 1.0, observed=np.arange(6.0))
+    clf = bp.from_pymc(model, draws=draws_of("b", np.ones((1, 30, 2, 3))))
+    rows = {"x": [2.0, 1.0], "site": [0, 2], "dose": [1.0, 2.0]}
+    assert clf.predict_proba(rows).shape == (2, 2)
+    with pytest.raises(ValueError, match="'x' is given places of 'site' that its parameters do not have"):
+        clf.predict_proba(rows | {"site": [0, 3]})
+    with pytest.raises(ValueError, match="column 'dose' holds inf in row 1, and only finite numbers in the fit"):
+        clf.predict_proba(rows | {"dose": [0.0, np.inf]})
+
+
+@pytest.mark.parametrize("start", [0, 1])
+@pytest.mark.parametrize("of_data", [True, False])
+def test_what_is_only_as_long_as_the_label_does_not_depend_on_it(start, of_data):
+    with pm.Model() as model:
+        held = pm.Data("held", np.arange(12) % 2 + start)
+        label = pm.Categorical("y", [0.5, 0.5], observed=held - start)
+        pm.Normal("x", pm.Normal("mu", 0.0, 1.0, shape=2)[label], 1.0, observed=np.arange(12.0))
+        shape = held.shape if of_data else label.shape
+        pm.Normal("z", pm.Normal("m", 0.0, 1.0), 1.0, shape=shape, observed=np.arange(12.0))
+    clf = bp.from_pymc(model)
+    assert clf.predict_proba({"x": [0.0]}).shape == (1, 2)
+    assert clf.recognition()["solution"].tolist() == ["exact", "exact", "unused"]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [np.datetime64("2020-01-02"), np.datetime64("2020-01-01")],
+        pd.to_datetime(["2020-01-02", "2020-01-01"]),
+        [2.5, 1.0],
+        ["b", "a"],
+    ],
+    ids=["days", "times", "numbers", "texts"],
+)
+def test_draws_have_the_coords_of_the_model_as_xarray_holds_them(labels):
+    with pm.Model(coords={"visit": labels}) as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(12) % 2)
+        visit = pm.Normal("visits", 0.0, 1.0, dims="visit")[pm.Data("at", np.arange(12) // 6)]
+        pm.Laplace("x", visit + pm.Normal("b", 0.0, 1.0, shape=2)[label], 1.0, observed=np.arange(12.0))
+        draws = pm.sample_prior_predictive(20, random_seed=1)
+    tree = xr.DataTree.from_dict({"posterior": draws["prior"].to_dataset()})
+    turned = xr.DataTree.from_dict({"posterior": draws["prior"].to_dataset().isel(visit=[1, 0])})
+    rows = {"x": [0.5], "at": [1]}
+    one, other = (bp.from_pymc(model, draws=d).predict_proba(rows) for d in (tree, turned))
+    np.testing.assert_array_equal(one, other)
+    values = draws["prior"].to_dataset().squeeze("chain")
+    density = norm(values["b"] + values["visits"].isel(visit=1), 1.0)
+    mean = np.exp(-np.abs(0.5 - density.mean())).mean(0) / 2
+    np.testing.assert_allclose(one, [mean / mean.sum()], rtol=1e-9)
+
+
+def test_a_number_of_trials_may_be_the_same_in_all_rows_of_a_class():
+    codes, cured = np.arange(12) % 2, np.arange(12) % 5
+    with pm.Model() as model:
+        label = pm.Bernoulli("y", 0.5, observed=codes)
+        trials = pm.Data("trials", np.array([10, 20])[codes])
+        pm.Binomial("x", trials, pm.Beta("p", 1.0, 2.0, shape=2)[label], observed=cured)
+    successes = np.bincount(codes, cured)
+    density = betabinom(15, 1 + successes, 2 + np.array([60, 120]) - successes).pmf(4)
+    found = bp.from_pymc(model).predict_proba({"x": [4], "trials": [15]})
+    np.testing.assert_allclose(found, [density / density.sum()], rtol=1e-9)
 
 
 def _uniform(X, y):

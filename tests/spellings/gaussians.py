@@ -131,6 +131,17 @@ def binary_label_as_condition(rows, codes):
     return model
 
 
+@spelling({"x": REAL[:, 0]}, BINARY, x="exact")
+def binary_label_as_numbers(rows, codes):
+    with pm.Model() as model:
+        pm.Bernoulli("y", 0.4, observed=codes)
+        t0, t1 = pm.Gamma("t0", 2.0, 1.0), pm.Gamma("t1", 3.0, 1.0)
+        m0, m1 = pm.Normal("m0", 0.0, tau=0.5 * t0), pm.Normal("m1", 0.0, tau=0.5 * t1)
+        numbers = codes.astype(float)
+        pm.Normal("x", pt.switch(numbers, m1, m0), tau=pt.switch(pt.eq(numbers, 1), t1, t0), observed=rows["x"])
+    return model
+
+
 @spelling({"x": REAL}, x="exact")
 def a_list_of_classes(rows, codes):
     with pm.Model() as model:

@@ -46,6 +46,11 @@ def nodes_above(outputs: Iterable[Any], stop: Iterable[Any] = ()) -> list[Any]:
     return [node for node in dict.fromkeys(owners) if node is not None]
 
 
+def shapes_above(outputs: Iterable[Any], stop: Iterable[Any] = ()) -> list[Any]:
+    """List the shapes that ``outputs`` are computed from: they say nothing of what is so long."""
+    return [node.out for node in nodes_above(outputs, stop) if isinstance(node.op, Shape)]
+
+
 #: Operations that put a function together of two halves, and of pieces, as does whatever makes whole numbers or
 #: truth values of others: the condition of a switch, or a place in a table.
 _OF_HALVES = (Abs, Sign)

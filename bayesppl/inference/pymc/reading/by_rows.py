@@ -19,7 +19,7 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.row_statistics import RowStatistics
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.table import Table
-from bayesppl.errors import NotConjugateError, UndefinedEstimateError
+from bayesppl.errors import NotConjugateError, RowError, UndefinedEstimateError
 from bayesppl.families import Family
 from bayesppl.families.block_rows import BlockRows
 from bayesppl.families.bound import BoundColumns, Described, Factor, Measure, together
@@ -124,23 +124,23 @@ class ObservedColumns(BoundColumns):
         rows |= {name: self.layout.rows(table, name, given=True) for name in given}
         found = {name: v.reshape(len(v), math.prod(v.shape[1:])) for name, v in rows.items()}
         for x in self.observed:
+            for name, held in {x.name: x.observed, **x.held}.items():
+                infinite = np.isinf(found[name]) & ~np.isinf(held).any()
+                for row, column in np.argwhere(infinite)[:1].tolist():
+                    raise RowError(
+                        f"column {self.layout.columns[name][column]!r} holds {found[name][row, column]} in row ",
+                        row,
+                        ", and only finite numbers in the fit; correct it, or give NaN where it is missing",
+                    )
             for name in x.given:
                 lacking = np.isnan(found[name]).any(1) & ~np.isnan(found[x.name]).all(1)
                 if lacking.any():
                     raise ValueError(
                         f"{name!r} is missing where {x.name!r} is there, whose density in the model is given "
                         f"{name!r}: fill it in, or leave out both. explain() weighs them together, by "
-                        f"blocks={{'together': {self._linked(x)}}}"
+                        f"blocks={{'together': {self.layout.linked(x.name)}}}"
                     )
         return BlockRows(found)
-
-    def _linked(self, one: Observed) -> list[Hashable]:
-        """List the columns of all variables that one is given, or given to, directly or by others."""
-        own = {x.name for x in self.observed}
-        groups, found = [{x.name, *x.given} & own for x in self.observed], {one.name}
-        while more := set().union(*(group for group in groups if group & found)) - found:
-            found |= more
-        return [column for name in sorted(found) for column in self.layout.columns[name]]
 
     def decode(self, X: BlockRows) -> dict[Hashable, Array]:
         own = {x.name for x in self.observed}
@@ -242,7 +242,14 @@ class ByRows(Family, listed=False):  # nobody declares it
             tiled = {name: self._tiled(name, part) for name, part in X.parts.items()}
             for x in self.observed:
                 given = {name: tiled[name] for name in x.given}
-                total = total + x.log_marginal(flat, codes, tiled[x.name], given)
+                try:
+                    total = total + x.log_marginal(flat, codes, tiled[x.name], given)
+                except IndexError as error:
+                    places = ", ".join(repr(name) for name, v in given.items() if v.dtype.kind in "iu")
+                    raise ValueError(
+                        f"{x.name!r} is given places of {places} that its parameters do not "
+                        f"have ({error}): leave out such rows, or give the model parameters of their group"
+                    ) from error
             return np.moveaxis(total.reshape(*lead, n_classes, n_rows), -2, -1).copy()
 
         return LogDensity(log_density)

@@ -21,11 +21,13 @@ from bayesppl.inference.pymc.graphs import (
     known_values,
     leaves_above,
     nodes_above,
+    shapes_above,
     substitute,
     value_of,
 )
 from bayesppl.inference.pymc.reading.label import Label, places, unused_codes
-from bayesppl.inference.pymc.reading.observed import UNFIT, Observed, require_density, require_no_recoding
+from bayesppl.inference.pymc.reading.observed import UNFIT, Observed
+from bayesppl.inference.pymc.reading.requirements import require_density, require_no_recoding
 from bayesppl.kernels.arrays import Array, Theta
 
 
@@ -76,7 +78,6 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
     direct = {above for node in nodes for above in node.inputs}
     totals = _totals(variable, values, observed, direct & {*inputs, label.variable, *others})
     data = _given_data(variable, acting, [*stop, *totals], label, n_rows)
-    require_no_recoding(name, [leaf.get_value() for leaf in data.values()], label)
     rows_of = {**data, **{v.name: v for v in others if v in direct}}
     given = {  # inputs of any number of rows
         key: leaf.type.clone(shape=(None, *leaf.type.shape[1:]))(name=leaf.name) for key, leaf in rows_of.items()
@@ -89,13 +90,16 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
         key: leaf.get_value() if isinstance(leaf, SharedVariable) else evaluate([model.rvs_to_values[leaf]])[0]
         for key, leaf in rows_of.items()
     }
-    lengths = _any_length(model, nodes, n_rows, codes.shape[0], variable)
+    for key in data:
+        if np.isin(held[key], label.order).all():  # numbers of trials may differ by class
+            require_no_recoding(name, held[key], label)
+    lengths = _any_length(model, nodes, label, codes.shape[0], variable)
     for fixed, shapes in ((None, lengths), (n_rows, {})):
         [clone] = substitute([variable], {**replaced, **shapes})
         clone = _in_double_precision(clone)
         found = Observed(variable, clone, codes, values, used, given, observed, held, bool(acting), fixed)
         if _takes_any_length(found, theta, label):
-            return found
+            break
     require_density(found)
     return found
 
@@ -114,8 +118,7 @@ def _given_data(
 ) -> dict[str, Any]:
     """Find ``pm.Data`` of the length of the rows, other than the label, by name."""
     stop = [*stop, *acting, label.variable]
-    # a shape is that of the rows, and says nothing of what they are
-    stop += [node.out for node in nodes_above(variable.owner.inputs, stop) if isinstance(node.op, Shape)]
+    stop += shapes_above(variable.owner.inputs, stop)
     nodes = nodes_above(variable.owner.inputs, stop)
     used = {v for node in [variable.owner, *nodes] for v in node.inputs}
     return {
@@ -150,16 +153,18 @@ def _like(codes: Any, place: Any) -> Any:
     return shaped.astype(place.dtype)
 
 
-def _any_length(model: Any, nodes: Sequence[Any], n_rows: int, length: Any, variable: Any) -> dict[Any, Any]:
+def _any_length(model: Any, nodes: Sequence[Any], label: Label, length: Any, variable: Any) -> dict[Any, Any]:
     """Find replacements that let random variables of as many rows as the label have any number of them."""
-    dims = model.named_vars_to_dims.get(variable.name) or ()
+    dims, n_rows = model.named_vars_to_dims.get(variable.name) or (), len(label.codes)
     replaced = {}
     if dims and dims[0] in model.dim_lengths:
         fixed = model.dim_lengths[dims[0]]
         replaced[fixed] = length.astype(fixed.dtype)
     for node in nodes:
-        if isinstance(node.op, Shape) and isinstance(node.inputs[0], SharedVariable):
-            held = np.shape(value_of(node.inputs[0]))
+        if isinstance(node.op, Shape):
+            [long] = node.inputs
+            known = np.shape(value_of(long)) if isinstance(long, SharedVariable) else ()
+            held = label.codes.shape if long is label.variable else known
             if held[:1] == (n_rows,):
                 replaced[node.outputs[0]] = pt.stack([length, *(pt.constant(n, dtype="int64") for n in held[1:])])
         if isinstance(node.op, RandomVariable | SymbolicRandomVariable):

@@ -15,7 +15,7 @@ from pytensor.tensor.random.basic import BernoulliRV, CategoricalRV
 from pytensor.tensor.subtensor import AdvancedSubtensor
 
 from bayesppl.data.labels import encode_labels
-from bayesppl.inference.pymc.graphs import evaluate, leaves_above, nodes_above, value_of
+from bayesppl.inference.pymc.graphs import evaluate, leaves_above, nodes_above, shapes_above, value_of
 from bayesppl.kernels.arrays import Array
 
 _COMPARISONS = (EQ, NEQ, LT, LE, GT, GE)
@@ -143,9 +143,10 @@ def find_label(model: Any, name: str, classes: Sequence[Hashable] | None = None)
 def places(label: Label, outputs: Sequence[Any], stop: Sequence[Any]) -> list[Any]:
     """List the variables above ``outputs`` that stand for the label.
 
-    The random variable itself; its data, where they are a ``pm.Data``; and integer constants equal to the codes
-    that are used as an index or compared with a number, and in no other way.
+    The random variable itself; its data, where they are a ``pm.Data``; and constants equal to the codes that are
+    used as an index, as a condition or in comparisons, and in no other way.
     """
+    stop = [*stop, *shapes_above(outputs, stop)]
     nodes = nodes_above(outputs, [*stop, label.variable])
     clients: dict[Any, list[tuple[Any, int]]] = {}
     for node in nodes:
@@ -158,22 +159,23 @@ def places(label: Label, outputs: Sequence[Any], stop: Sequence[Any]) -> list[An
                 f"the label {label.name!r} is observed as an expression of pm.Data {leaf.name!r}, which other "
                 "variables are computed from, too: let pm.Data hold the codes themselves, from 0"
             )
-        if leaf in label.data or (_equals_codes(leaf, label.model_codes, "iub") and _selects(leaf, clients)):
+        if leaf in label.data or (_equals_codes(leaf, label.model_codes) and _selects(leaf, clients)):
             found.append(leaf)
     return found
 
 
 def unused_codes(label: Label, outputs: Sequence[Any], stop: Sequence[Any]) -> bool:
     """Whether a constant equal to the codes is above ``outputs``, used as a number."""
-    return any(_equals_codes(leaf, label.model_codes) for leaf in leaves_above(outputs, [*stop, label.variable]))
+    stop = [*stop, *shapes_above(outputs, stop), label.variable]
+    return any(_equals_codes(leaf, label.model_codes) for leaf in leaves_above(outputs, stop))
 
 
-def _equals_codes(leaf: Any, codes: Array, kinds: str = "iubf") -> bool:
+def _equals_codes(leaf: Any, codes: Array) -> bool:
     value = value_of(leaf)
     return (
         isinstance(leaf, Constant | SharedVariable)
         and isinstance(value, np.ndarray)
-        and value.dtype.kind in kinds
+        and value.dtype.kind in "iubf"
         and value.ndim > 0
         and value.size == len(codes)
         and max(value.shape) == len(codes)

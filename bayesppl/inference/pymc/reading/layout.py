@@ -30,10 +30,12 @@ class Layout:
         Shape of one row.
     dtypes : mapping of str to dtype
     copies : mapping of column to column
-        Columns that serve as what is given to another variable, under a name of their own, and those they are
-        copies of.
+        Columns that serve as what is given to another part, under a name of their own, and those they are copies
+        of.
     is_named : bool
         Whether the columns have names of their own.
+    links : tuple of set of str
+        Observed variables, each with the others that it is given.
     """
 
     columns: Mapping[str, tuple[Hashable, ...]]
@@ -41,6 +43,7 @@ class Layout:
     dtypes: Mapping[str, Any]
     copies: Mapping[Hashable, Hashable]
     is_named: bool
+    links: tuple[set[str], ...]
 
     @property
     def names(self) -> tuple[Hashable, ...]:
@@ -109,6 +112,13 @@ class Layout:
         copied = {source: copy for copy, source in self.copies.items()}
         return tuple(copied.get(column, column) for column in self.columns[name])
 
+    def linked(self, name: str) -> list[Hashable]:
+        """List the columns of all variables that one is given, or given to, directly or by others."""
+        found = {name}
+        while more := set().union(*(link for link in self.links if link & found)) - found:
+            found |= more
+        return [column for own in sorted(found) for column in self.columns[own]]
+
     def with_copies(self, table: Table) -> Table:
         """Add the copies of its columns to a table."""
         if not self.copies:
@@ -143,7 +153,7 @@ class Layout:
                     f"column {columns[column]!r} holds whole numbers up to {most} in the model, and "
                     f"{values[row, column]:g} in row ",
                     row,
-                    "; where others may come, observe floats",
+                    "; correct it, or, where others may come, hold floats in pm.Data" if given else "; correct it",
                 )
         dtype = values.dtype if np.isnan(values).any() else self.dtypes[name]
         return values.reshape(len(values), *self.shapes[name]).astype(dtype)
@@ -201,8 +211,11 @@ class UserColumns(Columns):
         return self.layout.with_copies(super().align(table).renamed(own))
 
 
-def layout_of(model: Any, observed: Sequence[Observed], classes: Sequence[Hashable]) -> tuple[Layout, list[Array]]:
-    """Lay out the observed variables that depend on the label, and what is given with them, with their rows."""
+def layout_of(
+    model: Any, parts: Sequence[Sequence[Observed]], classes: Sequence[Hashable]
+) -> tuple[Layout, list[Array]]:
+    """Lay out the observed variables of all parts, and what is given with them, with their rows."""
+    observed = [x for part in parts for x in part]
     order = {variable.name: place for place, variable in enumerate(model.observed_RVs)}
     rows = {x.name: x.observed for x in sorted(observed, key=lambda x: order.get(x.name, len(order)))}
     rows |= {name: values for x in observed for name, values in x.held.items() if name not in rows}
@@ -219,16 +232,15 @@ def layout_of(model: Any, observed: Sequence[Observed], classes: Sequence[Hashab
         named = True
     elif not named:
         own = {name: positions_of(values[0].size) for name, values in rows.items()}
-    chained = [
-        name for name in rows if any(x.name == name for x in observed) and any(name in x.given for x in observed)
-    ]
-    copies = copies_of(column for name in chained for column in own[name] or ())
+    to_others = {name for part in parts for name in {n for x in part for n in x.given} - {x.name for x in part}}
+    copies = copies_of(column for x in observed if x.name in to_others for column in own[x.name] or ())
     layout = Layout(
         {name: names or () for name, names in own.items()},
         {name: values.shape[1:] for name, values in rows.items()},
         {name: values.dtype for name, values in rows.items()},
         copies,
         named,
+        tuple({x.name, *x.given} & {v.name for v in observed} for x in observed),
     )
     return layout, [values.reshape(len(values), -1) for values in rows.values()]
 

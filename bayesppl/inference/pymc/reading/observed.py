@@ -6,21 +6,19 @@ and so do other observed variables and data of the length of the rows. The log d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pymc as pm
 import pytensor
 from pytensor.compile.mode import Mode, optdb
-from pytensor.graph.basic import Constant
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.type import RandomType
 
 from bayesppl.inference.pymc.graphs import Interpreter, leaves_above, substitute, without_errors
-from bayesppl.inference.pymc.reading.label import Label
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.posterior import CHUNK_CELLS
 
@@ -105,7 +103,7 @@ class Observed:
             for generator, own in zip(generators, rng.spawn(len(generators)), strict=True):
                 generator.set_value(own)
             part = codes[start : start + portion]
-            pieces.append(call(*(theta[name] for name in self._names), np.resize(part, portion))[0][: len(part)])
+            pieces.append(call(*(theta[name] for name in self.names), np.resize(part, portion))[0][: len(part)])
         return np.concatenate(pieces)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -122,10 +120,10 @@ class Observed:
             Codes, values, and what is given.
         """
         n_draws = next((len(v) for v in theta.values()), 1)
-        return self._of_draws([theta[name] for name in self._names], rows, n_draws)[0]
+        return self._of_draws([theta[name] for name in self.names], rows, n_draws)[0]
 
     @property
-    def _names(self) -> list[str]:
+    def names(self) -> list[str]:
         return [str(variable.name) for variable in self.parameters]
 
     def log_density(self, theta: Theta, codes: Array, values: Array, given: Mapping[str, Array]) -> Array:
@@ -195,8 +193,8 @@ def _filled(rows: Array, others: Array) -> Array:
     return np.where(np.isnan(rows), others[:1], rows).astype(others.dtype)
 
 
-def same_values(one: Array, other: Array, tolerance: float = 1e-9, least: float = 1.0) -> bool:
-    """Whether two arrays are equal up to rounding; infinities must be the same.
+def alike(one: Array, other: Array, tolerance: float = 1e-9, least: float = 1.0) -> Array:
+    """Whether entries of two arrays are equal up to rounding; infinities must be the same.
 
     Parameters
     ----------
@@ -206,128 +204,9 @@ def same_values(one: Array, other: Array, tolerance: float = 1e-9, least: float 
     with np.errstate(invalid="ignore"):
         gap = np.abs(one - other)
     scale = np.maximum(least, np.maximum(np.abs(one), np.abs(other)))
-    return bool(((one == other) | (np.isfinite(gap) & (gap <= tolerance * scale))).all())
+    return np.asarray((one == other) | (np.isfinite(gap) & (gap <= tolerance * scale)))
 
 
-def require_density(found: Observed) -> None:
-    try:
-        entries = found.density
-    except NotImplementedError as error:
-        raise ValueError(
-            f"{found.name!r} has no log density that PyMC can derive ({error}); declare it by a distribution that "
-            "has one, or give pm.CustomDist its logp"
-        ) from error
-    if entries.ndim == 0:
-        raise ValueError(f"{found.name!r} has one density for all rows together: {_DEPEND}")
-
-
-_DEPEND = (
-    "the density of a row depends on other rows, as in time series and Gaussian processes, so that a new row has "
-    "no density of its own"
-)
-
-
-def require_rows(found: Observed, theta: Theta, label: Label, rng: np.random.Generator) -> None:
-    """Refuse a variable whose rows depend on each other, or on constants of the model, at one draw."""
-    n_rows = len(label.codes)
-    order = np.arange(n_rows)
-    usual = _scores(found, theta, label, order)
-    half = rng.permutation(n_rows) < max(1, n_rows // 2)
-    order[half] = rng.permutation(order[half])
-    # any constant that is not the same for all rows differs from itself moved by one
-    for taken in (rng.permutation(n_rows), order, np.roll(np.arange(n_rows), 1)):
-        if not same_values(_scores(found, theta, label, taken), usual[:, taken]):
-            _refuse_constants(found, label, "in another order its rows have other densities")
-    some = rng.permutation(n_rows)[: max(1, n_rows // 3)]
-    if not same_values(_scores(found, theta, label, some), usual[:, some]):
-        raise ValueError(f"{found.name!r} has rows that depend on each other: {_DEPEND}")
-
-
-def _scores(found: Observed, theta: Theta, label: Label, taken: Array) -> Array:
-    """Compute the log density of some rows of the fit, in an order of their own: (n_draws, n_taken)."""
-    given = {name: values[taken] for name, values in found.held.items()}
-    try:
-        out = found.log_density(theta, label.codes[taken], found.observed[taken], given)
-    except UNFIT as error:
-        _refuse_constants(found, None, f"of {len(taken)} rows: {str(error).splitlines()[0]}")
-    if out.shape[1:] != taken.shape:
-        raise ValueError(
-            f"{found.name!r} has {out.shape[1:]} densities for {len(taken)} rows: {_DEPEND}, or the label acts on "
-            "another axis"
-        )
-    return out
-
-
-def require_independence(found: Observed, theta: Theta, label: Label) -> None:
-    """Refuse a variable that depends on the label by what new rows have not: constants, or the places of rows."""
-    require_no_recoding(found.name, [*(leaf.data for leaf in _of_rows(found)), *found.held.values()], label)
-    if _differs_by_place(found, theta, label):
-        raise ValueError(_by_label(found.name, "the places of its rows", label))
-
-
-def require_no_recoding(name: str, of_rows: Sequence[Array], label: Label) -> None:
-    """Refuse values that differ by class only: new rows would need their label."""
-    for values in of_rows:
-        if differs_by_class(values, label) and not (values == values[:1]).all():
-            cause = f"values of shape {values.shape} that are computed outside of the model"
-            raise ValueError(_by_label(name, cause, label))
-
-
-def _by_label(name: str, cause: str, label: Label) -> str:
-    return (
-        f"{name!r} depends on the label by {cause}, so that it has no part in the classification: index the "
-        f"parameters by the label within the model, as in mu[{label.name}], or compare it with the codes of the "
-        "classes"
-    )
-
-
-def _differs_by_place(found: Observed, theta: Theta, label: Label) -> bool:
-    """Whether rows that hold the same, and are given the same, have another density in each class."""
-    rows = [found.observed, *(found.held[name] for name in found.given)]
-    values, *given = (np.broadcast_to(v[:1], v.shape) for v in rows)
-    try:
-        [scores] = found.log_density(theta, label.codes, values, dict(zip(found.given, given, strict=True)))
-    except UNFIT:
-        return False
-    return same_values(scores, scores[_first_alike(label)]) and not same_values(scores, scores[:1])
-
-
-def _of_rows(found: Observed) -> list[Constant]:
-    """List the constants of the length of the rows."""
-    leaves = leaves_above([found.clone], list(found.parameters.values()))
-    n_rows = len(found.observed)
-    return [leaf for leaf in leaves if isinstance(leaf, Constant) and n_rows in np.shape(leaf.data)]
-
-
-def _refuse_constants(found: Observed, label: Label | None, detail: str) -> NoReturn:
-    fixed = _of_rows(found)
-    if fixed:
-        shape = np.shape(fixed[0].data)
-        hint = _hint(fixed[0].data, label)
-        raise ValueError(
-            f"{found.name!r} depends on a constant of shape {shape}, of the length of the rows, which new rows do "
-            f"not have: {hint}"
-        )
-    raise ValueError(f"{found.name!r} cannot be taken row by row ({detail}): {_DEPEND}")
-
-
-def differs_by_class(values: Array, label: Label) -> bool:
-    """Whether rows of the same class all have the same value."""
-    if len(values) != len(label.codes):
-        return False
-    return bool(np.array_equal(values, values[_first_alike(label)]))
-
-
-def _first_alike(label: Label) -> list[int]:
-    """Find the first row of the class of every row."""
-    return [int(np.argmax(label.codes == code)) for code in label.codes]
-
-
-def _hint(constant: Array, label: Label | None) -> str:
-    """Say what to write instead of a constant of the length of the rows."""
-    if label is not None and differs_by_class(constant, label):
-        return (
-            "its rows differ by class only, so index a constant by the label within the model, as in "
-            f"pt.constant(values)[{label.name}]"
-        )
-    return "give it as pm.Data, and again with new rows"
+def same_values(one: Array, other: Array, tolerance: float = 1e-9, least: float = 1.0) -> bool:
+    """Whether two arrays are :func:`alike`."""
+    return bool(alike(one, other, tolerance, least).all())

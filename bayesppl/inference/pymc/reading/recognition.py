@@ -26,11 +26,12 @@ from bayesppl.inference.pymc.reading.collapsing import Collapsed, collapse
 from bayesppl.inference.pymc.reading.compressed import all_rows, compress
 from bayesppl.inference.pymc.reading.label import Label, find_label
 from bayesppl.inference.pymc.reading.naturals import Simplices
-from bayesppl.inference.pymc.reading.observed import Observed, require_independence, require_rows, same_values
+from bayesppl.inference.pymc.reading.observed import Observed, same_values
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.proof import ROWS, given_like
 from bayesppl.inference.pymc.reading.proposal import Proposal
 from bayesppl.inference.pymc.reading.proposals import propose
+from bayesppl.inference.pymc.reading.requirements import require_independence, require_rows
 from bayesppl.kernels.arrays import Array, select_draws
 from bayesppl.model.declaration import CLASS_WEIGHTS
 

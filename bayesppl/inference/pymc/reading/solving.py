@@ -73,9 +73,8 @@ def solve(
         If some are, and a part has no closed form.
     """
     names = block_names(reading)
-    observed = [x for block in names for x in block.observed]
     classes = reading.label.classes
-    layout, parts = layout_of(reading.model, observed, classes)
+    layout, parts = layout_of(reading.model, [block.observed for block in names], classes)
     parts = [
         np.where(missing[own].reshape(part.shape), np.nan, part) if own in missing else part
         for own, part in zip(layout.columns, parts, strict=True)

@@ -74,13 +74,14 @@ def in_order_of(model: pm.Model, tree: Any) -> Any:
         )
     of_model = {v.name: tuple(model.named_vars_to_dims.get(v.name) or ()) for v in model.free_RVs}
     for dim in {dim for dims in of_model.values() for dim in dims} & drawn.indexes.keys():
-        own, labels = drawn.indexes[dim].tolist(), list(model.coords[dim] or drawn.indexes[dim])
-        if sorted(map(str, own)) != sorted(map(str, labels)):
+        own, labels = drawn.indexes[dim], list(model.coords[dim] or drawn.indexes[dim])
+        order = _places(own, labels)
+        if sorted(order) != list(range(len(own))):
             raise ValueError(
-                f"the draws have the coords {listed(own)} of {dim!r}, and the model has {listed(labels)}: pass "
-                "what pm.sample returns for this model"
+                f"the draws have the coords {listed(own.tolist())} of {dim!r}, and the model has "
+                f"{listed(labels)}: pass what pm.sample returns for this model"
             )
-        drawn = drawn.isel({dim: [own.index(label) for label in labels]}) if own != labels else drawn
+        drawn = drawn.isel({dim: order})
     seen = tree.children.get("observed_data", {})
     for variable in model.observed_RVs:
         [values] = evaluate([model.rvs_to_values[variable]])
@@ -93,6 +94,15 @@ def in_order_of(model: pm.Model, tree: Any) -> Any:
         if set(of_model[name]) <= set(drawn[name].dims):
             drawn[name] = drawn[name].transpose("chain", "draw", *of_model[name], ...)
     return drawn
+
+
+def _places(index: Any, labels: list[Any]) -> list[int]:
+    """Find labels in an index, which holds them as xarray does: dates as time stamps, of other types texts."""
+    try:
+        sought = type(index)(labels).astype(index.dtype)
+        return list(range(len(index))) if index.equals(sought) else index.get_indexer(sought).tolist()
+    except (TypeError, ValueError):
+        return []
 
 
 def log_prior_group(reading: Reading, posterior: Any, flat: Theta, lead: Mapping[str, Any]) -> Any:
