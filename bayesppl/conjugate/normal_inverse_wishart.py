@@ -192,6 +192,12 @@ class NormalInverseWishart(Conjugate):
         chi_square = 2 * rng.standard_gamma(
             (self.nu[..., None] - np.arange(n_features)) / 2, (size, *self.psi.shape[:-1])
         )
+        require_defined(
+            (chi_square < np.finfo(np.float64).tiny).any((0, -1)),
+            "draws of 'covariance' are too large to be numbers",
+            f": nu exceeds n_features - 1 by {np.min(self.nu) - n_features + 1:.2g} after the data. Add rows, or "
+            "use a prior with a larger nu.",
+        )
         np.einsum("...ii->...i", lower)[...] = np.sqrt(chi_square)
         root = np.linalg.cholesky(self.psi) @ np.swapaxes(inverses_of_triangles(lower), -1, -2)
         noise = rng.standard_normal((size, *self.location.shape)) / np.sqrt(self.kappa)[:, None]

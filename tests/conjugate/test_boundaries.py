@@ -85,6 +85,13 @@ def test_a_covariance_has_a_mode_wherever_the_exponent_of_its_density_is_positiv
         np.testing.assert_allclose(more.mode()["covariance"].reshape(2, 2), np.eye(2) / exponent)
 
 
+@pytest.mark.parametrize("tied", [False, True])
+def test_covariances_too_large_to_be_numbers_are_not_drawn(tied):
+    belief = NormalInverseWishart(nu=2.01).sized((3, 3), tied)
+    with pytest.raises(UndefinedEstimateError, match=r"'covariance' are too large .* nu exceeds .* 0\.01 after"):
+        belief.draw(1000, np.random.default_rng(0))
+
+
 # --- priors improper in one part ------------------------------------------------------------------------------
 
 
