@@ -193,6 +193,8 @@ class DataFile:
         self, suffix: str, known: Mapping[str, Collection[str]]
     ) -> tuple[int, dict[str, SurveyedColumn]]:
         """Count the rows of a Parquet or Feather file, and the cells of its columns."""
+        from bayesppl.data.lazy import is_unnamed_index
+
         execute, source = self._connection.execute, literally(self.path)
         if suffix == ".feather":
             source = f"{literally(self._copied_to_parquet())}/*.parquet"
@@ -226,7 +228,6 @@ class DataFile:
             for column in pandas.get("columns", [])
             if column["numpy_type"].startswith("timedelta64")
         }
-        index = [name for name in pandas.get("index_columns", []) if isinstance(name, str)]
         described = execute(f"select * from {rows} limit 0").description
         cells = {name: f"c{i}" for i, (name, *_) in enumerate(described)}
         self._rows = f"(select * from {rows}) as t({', '.join(cells.values())})"
@@ -257,7 +258,7 @@ class DataFile:
                 written[name],
             )
             for (name, cell), kind, n_present in zip(cells.items(), kinds, found, strict=True)
-            if name not in index
+            if not is_unnamed_index(name)
         }
 
     def _require_same_columns(self, source: str) -> None:

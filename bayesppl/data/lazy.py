@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from pathlib import Path
@@ -149,6 +150,11 @@ def open_parquet(path: Any, columns: Collection[str] | None = None) -> Any:
     if not schema.names:
         raise ValueError(f"{str(path)!r} holds no Parquet files; give a file, or a folder that has some")
     return ds.dataset(path, schema=schema, **options)
+
+
+def is_unnamed_index(column: str) -> bool:
+    """Whether pandas wrote the column for an index without a name."""
+    return re.fullmatch(r"__index_level_\d+__", column) is not None
 
 
 def scan(dataset: Any, columns: Sequence[str]) -> Iterator[Any]:

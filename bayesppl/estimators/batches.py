@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bayesppl.data.labels import label_set, labels_of_parts
-from bayesppl.data.lazy import labels_in, open_parquet, partitions, scan
+from bayesppl.data.lazy import is_unnamed_index, labels_in, open_parquet, partitions, scan
 from bayesppl.errors import RowError, rows_before
 from bayesppl.estimators.declared import DeclaredClassifier, start, warn_of_first_batch
 from bayesppl.estimators.reading import read_first
@@ -94,7 +94,8 @@ def fit_parquet[T: DeclaredClassifier](
         raise TypeError(f"columns must be a list of names, found {columns!r}; write [{columns!r}]")
     others = (target,) if sample_weight is None else (target, sample_weight)
     dataset = open_parquet(path, None if columns is None else {*others, *columns})
-    names = [name for name in dataset.schema.names if name not in others] if columns is None else list(columns)
+    read = [name for name in dataset.schema.names if name not in others and not is_unnamed_index(name)]
+    names = read if columns is None else list(columns)
     twice = [name for name, count in Counter((*others, *names)).items() if count > 1]
     if twice:
         raise ValueError(

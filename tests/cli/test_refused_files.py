@@ -244,3 +244,14 @@ def test_numbers_of_a_folder_are_whole_only_where_those_of_all_files_are(run, fr
     frame[["kind", "weight", "size"]].to_parquet(folder / "b.parquet", index=False)
     rows = file_rows.Source(folder, "kind", Dialect(), Chosen()).rows()
     assert rows.X["weight"].tolist() == [*np.floor(frame["weight"]), *frame["weight"]]
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".feather"])
+def test_an_index_of_pandas_is_a_column_if_it_has_a_name(run, frame, tmp_path, suffix):
+    write = pd.DataFrame.to_parquet if suffix == ".parquet" else pd.DataFrame.to_feather
+    for name, rows in (("named", frame.set_index("kind")), ("unnamed", frame[frame["size"] > 0])):
+        write(rows, tmp_path / f"{name}{suffix}")
+        options = ("--target", "kind", "--model", "gaussian-nb", "--only", "size", "--save", tmp_path / "m.npz")
+        assert run("fit", tmp_path / f"{name}{suffix}", *options)[0] == 0
+    columns = file_rows.Source(tmp_path / f"unnamed{suffix}", "kind", Dialect(), Chosen()).rows().X.columns
+    assert sorted(columns) == sorted(frame.columns.drop("kind"))

@@ -119,6 +119,16 @@ def test_parquet_with_weights_uses_all_other_columns(files, capsys):
     assert "5000/5000" in capsys.readouterr().err
 
 
+def test_an_index_of_pandas_is_a_column_if_it_has_a_name(tmp_path):
+    frame = table(60)
+    frame.set_index("a").to_parquet(tmp_path / "named.parquet")
+    frame[frame["a"] > 1e4].to_parquet(tmp_path / "unnamed.parquet")
+    assert "__index_level_0__" in pq.read_schema(tmp_path / "unnamed.parquet").names
+    for name in ("named", "unnamed"):
+        found = bp.GaussianNB().fit_parquet(tmp_path / f"{name}.parquet", "label", sample_weight="weight")
+        assert sorted(found.feature_names_in_) == list("abcd")
+
+
 @pytest.mark.parametrize("lacking", [0, 1])
 def test_parquet_files_have_the_same_columns(lacking, tmp_path):
     for i in range(2):
