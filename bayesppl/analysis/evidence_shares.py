@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import comb, logsumexp
 
-from bayesppl.data.arguments import one_of
+from bayesppl.data.arguments import one_of, whole
 from bayesppl.data.names import listed, spelled
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import row_ranges
@@ -138,6 +138,7 @@ def group_rows(
         Numbers that are held for a row and a set of units.
     """
     one_of("shares", shares, get_args(Shares))
+    whole("orders", orders, 1)
     distinct, group = np.unique(present, axis=0, return_inverse=True)
     for g, pattern in enumerate(distinct):
         rows, at = np.flatnonzero(group.ravel() == g), np.flatnonzero(pattern)

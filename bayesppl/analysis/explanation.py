@@ -258,6 +258,9 @@ def units_of(
             if name in owner:
                 raise ValueError(f"column {name!r} is in block {owner[name]!r} and again in {block!r}")
             owner[name] = block
+    for block in blocks or {}:
+        if block in columns and block not in owner:
+            raise ValueError(f"block {block!r} is named like a column outside of it; give it another name")
     units: dict[Hashable, list[Hashable]] = {}
     for name in columns:
         units.setdefault(owner.get(name, name), []).append(name)

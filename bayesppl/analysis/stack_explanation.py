@@ -44,11 +44,11 @@ from bayesppl.data.preprocessing import Preprocessing
 from bayesppl.data.recoding import Recoding
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.inference.progress import counted
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import Array, logarithm
 from bayesppl.model.declaration import ClassWeights
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.member import Guest, Member
-from bayesppl.model.normalisation import log_probabilities, tempered
+from bayesppl.model.normalisation import sharpened
 from bayesppl.model.stack import Stack, mixed
 
 if TYPE_CHECKING:
@@ -237,8 +237,8 @@ def _by_trees(fitted: Fitted, belief: TreeDirichlet, table: Table) -> Array:
     """Compute log p(y = k | x_S) by the trees of the columns S that each row has: (n_rows, n_classes)."""
     weights = fitted.posterior.predictive_weights()
     rows: Any = fitted.model.family.rows(fitted.encode(table))
-    log_joint = np.log(weights) + log_predictive_of_seen(belief, rows)
-    return log_probabilities(tempered(log_joint, weights, fitted.temperature), weights)
+    log_joint = logarithm(weights) + log_predictive_of_seen(belief, rows)
+    return sharpened(log_joint, weights, fitted.temperature)
 
 
 def _drawn(fitted: Fitted) -> tuple[Array, Array]:

@@ -77,7 +77,7 @@ def stack(
     Notes
     -----
     Weights that have not seen row i have the posterior above, divided by the factor of that row; the average of
-    :math:`p_i(\omega) = \sum_m \omega_m p_{im}` under it is :math:`1 / E[1 / p_i(\omega)]` under the whole
+    :math:`p_i = \sum_m \omega_m p_{im}` under it is :math:`E[p_i^{1 - w_i}] / E[p_i^{-w_i}]` under the whole
     posterior (Gelfand, Dey & Chang 1992), and no weights are learned again.
 
     Examples
@@ -98,7 +98,7 @@ def stack(
     with np.errstate(divide="ignore"):
         combined, honest = largest.copy(), largest.copy()
         combined[scored] += np.log(_average(likelihood, weights))
-        honest[scored] += _without_own_row(likelihood, draws)
+        honest[scored] += _without_own_row(likelihood, row_weights[scored], draws)
     return Stacking(weights, draws, combined, honest)
 
 
@@ -180,10 +180,13 @@ def _draw(
     return draws[rng.choice(size, _DRAWS, p=importance / importance.sum())]
 
 
-def _without_own_row(likelihood: Array, draws: Array) -> Array:
+def _without_own_row(likelihood: Array, row_weights: Array, draws: Array) -> Array:
     """Compute the log likelihood of every row under weights that have not seen it: (n_rows,)."""
     few = draws[: max(50, min(len(draws), _PROPOSAL_CELLS // max(1, likelihood.shape[1])))]
-    reciprocal = np.zeros(likelihood.shape[1])
+    without = np.full(likelihood.shape[1], -np.inf)
+    seen = without.copy()
     for draw in few:
-        reciprocal += 1 / _average(likelihood, draw)
-    return np.asarray(np.log(len(few) / reciprocal))
+        log_p = np.log(np.maximum(_average(likelihood, draw), np.finfo(np.float64).tiny))
+        without = np.logaddexp(without, -row_weights * log_p)
+        seen = np.logaddexp(seen, (1 - row_weights) * log_p)
+    return np.asarray(seen - without)

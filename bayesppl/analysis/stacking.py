@@ -28,8 +28,8 @@ from bayesppl.data.table import Table
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.member import Guest, Member, spread_out
-from bayesppl.model.normalisation import finite_logarithm, log_probabilities, tempered
-from bayesppl.model.stack import Stack, mixed, sharpened
+from bayesppl.model.normalisation import finite_logarithm, sharpened
+from bayesppl.model.stack import Stack, mixed
 from bayesppl.model.training_rows import encoded
 
 #: Folds by which rows are left out of a guest.
@@ -76,7 +76,7 @@ def leave_out(
     log_proba = found.log_proba
     if calibration is None:
         calibration, weights = found.calibration, np.exp(found.log_class_weights)
-        log_proba = log_probabilities(tempered(found.log_joint, weights, calibration.temperature), weights)
+        log_proba = sharpened(found.log_joint, weights, calibration.temperature)
         fitted = replace(
             fitted, calibration=replace(calibration, temperature=calibration.temperature / share_of_columns)
         )

@@ -30,11 +30,12 @@ from bayesppl.model.member import Guest, Member
 from bayesppl.model.normalisation import (
     exchange_weights,
     normalise,
+    sharpened,
     tempered,
     warn_of_impossible_rows,
 )
 from bayesppl.model.posterior import CHUNK_CELLS
-from bayesppl.model.stack import Stack, sharpened
+from bayesppl.model.stack import Stack
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -139,12 +139,13 @@ def _prior_weights(prior: Any, names: Sequence[str]) -> Array:
         if set(given) != set(names):
             raise ValueError(f"prior must name every model once, {names}, found {list(given)}")
         given = [given[name] for name in names]
-    weights = np.asarray(given, dtype=np.float64)
-    if weights.shape != (len(names),) or not (weights >= 0).all() or not weights.sum() > 0:
+    weights = np.asarray(given)
+    is_one_each = weights.dtype.kind in "iuf" and weights.shape == (len(names),)
+    if not is_one_each or not (weights >= 0).all() or not weights.sum() > 0:
         raise ValueError(
-            f"prior must hold one non-negative number per model ({len(names)}), found {weights.tolist()}"
+            f"prior must hold one non-negative number per model ({len(names)}), found {weights.tolist()!r}"
         )
-    return weights
+    return weights.astype(np.float64)
 
 
 def _name(models: Sequence[BayesClassifier] | Mapping[str, BayesClassifier]) -> Mapping[str, BayesClassifier]:

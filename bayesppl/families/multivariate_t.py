@@ -77,8 +77,9 @@ class MultivariateT(Wrapping):
         return self.inner.classes
 
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
-        real("MultivariateT: dof", self.dof, "lie above 2, for there to be a covariance", lambda dof: dof > 2)
-        return replace(self, inner=FullGaussian(self.prior, self.tied).bind(table, classes, members))
+        words = "be finite and above 2, for there to be a covariance"
+        dof = real("MultivariateT: dof", self.dof, words, lambda dof: 2 < dof < np.inf)
+        return replace(self, dof=dof, inner=FullGaussian(self.prior, self.tied).bind(table, classes, members))
 
     def log_likelihood(self, theta: Theta) -> LogDensity:
         return log_density(theta["mean"], theta["covariance"], self.tied, self.dof)

@@ -17,7 +17,7 @@ import numpy as np
 from bayesppl.conjugate.declare import Direct
 from bayesppl.conjugate.declared_priors import is_declaration
 from bayesppl.conjugate.weighted_rows import WeightedRows
-from bayesppl.data.names import spelled
+from bayesppl.data.arguments import real
 from bayesppl.families.independent_cells import IndependentCells, OfColumn
 from bayesppl.kernels.arrays import Array, Theta, log_rising
 
@@ -65,10 +65,8 @@ class StudentT(IndependentCells):
         }
         if is_declaration(self.dof):
             declared["dof"] = self.dof
-        elif not (np.isfinite(self.dof) and self.dof > 0):
-            raise ValueError(
-                f"StudentT: dof must be a positive number, or a prior of it, found {spelled(self.dof)}"
-            )
+        else:
+            real("StudentT: dof", self.dof, "be positive and finite, or a prior", lambda dof: 0 < dof < np.inf)
         return Direct(declared, {"location": "real", "scale": "positive", "dof": "positive"})
 
     def log_cell(self, theta: Theta) -> OfColumn:

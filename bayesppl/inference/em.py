@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 import numpy as np
 
 from bayesppl.conjugate.statistics import JointStatistics
-from bayesppl.data.arguments import one_of, whole
+from bayesppl.data.arguments import one_of, real, whole
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ConvergenceWarning, UndefinedEstimateError, warn
 from bayesppl.inference.augmentation import Incomplete
@@ -148,6 +148,7 @@ class EM(Inference):
         one_of("EM: estimate", self.estimate, get_args(Estimate))
         for name, least in (("restarts", 1), ("max_steps", 2)):
             whole(f"EM: {name}", getattr(self, name), least)
+        real("EM: tol", self.tol, "be zero or more and finite", lambda tol: 0 <= tol < np.inf)
 
 
 def _mode_or_mean(problem: Incomplete, statistics: JointStatistics) -> Theta:

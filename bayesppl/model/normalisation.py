@@ -90,6 +90,11 @@ def tempered(log_joint: Array, class_weights: Array, temperature: float | Array)
     return powered([(1 / temperature, log_joint)], class_weights)
 
 
+def sharpened(log_proba: Array, class_weights: Array, temperature: float | Array) -> Array:
+    """Raise what rows add to the odds of class weights to the power 1/T, and normalise: (..., n_classes)."""
+    return log_probabilities(tempered(log_proba, class_weights, temperature), class_weights)
+
+
 def powered(parts: Iterable[tuple[float | Array, Array]], class_weights: Array) -> Array:
     r"""Take log joints to powers: the log of :math:`\pi_k \prod_b p_b(x_b \mid y = k)^{w_b}`, (..., n_classes).
 
@@ -124,8 +129,8 @@ def exchange_weights(log_joint: Array, old: Array, new: Array) -> Array:
     if impossible.any():
         raise ValueError(
             f"the fit gives class number {int(impossible.argmax())} the weight zero, so nothing is known of its "
-            "density under new class weights; fit to rows of it, or with proper class weights, such as "
-            "bayesppl.Dirichlet(1.0)"
+            "density under new class weights; fit to rows of it, or, if no estimator of another library is among "
+            "the models, with proper class weights, such as bayesppl.Dirichlet(1.0)"
         )
     with np.errstate(divide="ignore"):
         return np.asarray(

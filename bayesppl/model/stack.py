@@ -17,7 +17,7 @@ from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import ClassWeights, class_weights_in_use
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.member import Guest, Member
-from bayesppl.model.normalisation import exchange_weights, finite_logarithm, log_probabilities
+from bayesppl.model.normalisation import exchange_weights, log_probabilities, sharpened
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,9 +142,3 @@ def mixed(log_probas: list[Array], weights: Array) -> Array:
     """Return the logarithm of the weighted average of probabilities."""
     of_members = weights.reshape(-1, *[1] * log_probas[0].ndim)
     return np.asarray(logsumexp(np.stack(log_probas), axis=0, b=of_members))
-
-
-def sharpened(log_proba: Array, class_weights: Array, temperature: float | Array) -> Array:
-    """Raise what rows add to the odds of class weights to the power 1/T, and normalise: (..., n_classes)."""
-    log_weights = finite_logarithm(class_weights)
-    return log_probabilities((log_proba - log_weights) / temperature + log_weights, class_weights)

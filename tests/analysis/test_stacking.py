@@ -54,10 +54,11 @@ def test_draws_follow_the_posterior(n_rows: int) -> None:
         assert abs((draws <= at).mean() - share) < 5 * np.sqrt(share * (1 - share) / 500)
 
 
-def test_honest_scores_have_not_seen_the_row() -> None:
+@pytest.mark.parametrize("weight", [0.5, 1.0, 10.0])
+def test_honest_scores_have_not_seen_the_row_whatever_its_weight(weight: float) -> None:
     scores, _, posterior, likelihood = two_models(20)
-    found = stack(scores, np.ones(20))
-    without = posterior[:, None] / likelihood
+    found = stack(scores, np.full(20, weight))
+    without = posterior[:, None] ** weight / likelihood**weight
     expected = np.log((without * likelihood).sum(0) / without.sum(0))
     np.testing.assert_allclose(found.honest_log_scores, expected, atol=0.02)
     assert found.honest_log_scores.mean() < found.log_scores.mean()

@@ -181,6 +181,8 @@ def test_refusals():
         classifier(family, EM(estimate="mean")).fit(X, LABELS)
     with pytest.raises(ValueError, match="EM: restarts must be at least 1, found 0"):
         classifier(family, EM(restarts=0)).fit(X, LABELS)
+    with pytest.raises(ValueError, match="EM: tol must be zero or more and finite, found nan"):
+        classifier(family, EM(tol=np.nan)).fit(X, LABELS)
     with pytest.raises(ValueError, match="Gibbs: draws must be at least 1, found 0"):
         classifier(family, bp.Gibbs(draws=0)).fit(X, LABELS)
     with pytest.raises(ValueError, match=r"no row has a label: declare the classes"):
