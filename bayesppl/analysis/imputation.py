@@ -128,6 +128,11 @@ def _frame(fitted: Fitted, table: Table, X: Any, cells: dict[Any, Array]) -> Any
         frame[name] = filled.astype(bool) if is_truth else filled.infer_objects()
     if isinstance(X, pd.DataFrame):
         for name in [name for name in frame if name in X and X[name].dtype != object]:
+            if (
+                isinstance(X[name].dtype, pd.CategoricalDtype)
+                and not frame[name].isin(X[name].cat.categories).all()
+            ):
+                continue  # a level that only the fit has seen
             with suppress(TypeError, ValueError):  # medians of whole numbers may be none
                 cast = frame[name].astype(X[name].dtype)
                 frame[name] = cast if cast.eq(frame[name]).fillna(False).all() else frame[name]

@@ -202,7 +202,10 @@ def read_header(
 def _check_names(header: list[str], path: Path, dialect: Dialect, *, is_header: bool) -> None:
     twice = [name for name, count in Counter(header).items() if name and count > 1]
     if twice:
-        raise ValueError(f"the header of {str(path)!r} names column {twice[0]!r} twice; rename one of them")
+        raise ValueError(
+            f"the header of {str(path)!r} names column {twice[0]!r} twice; rename one of "
+            f"them, or, if these are cells, add a first line that names the {len(header)} columns"
+        )
     numbers = [name for name in header if is_number(name)]
     if not is_header and numbers and len(numbers) >= len(header) - 1:
         raise ValueError(

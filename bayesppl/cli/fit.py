@@ -137,7 +137,8 @@ def fit(
             _warn_of_repeated_header(classes.tolist(), target)
             is_whole = model != AUTO or source.n_rows <= most_rows
             if is_whole and np.count_nonzero(few := np.bincount(codes) == 1) == 1:
-                warn([f"class {classes[few][0]!r} has a single row; if that is a line of units, delete the line"])
+                [single] = classes[few].tolist()
+                warn([f"class {single!r} has a single row; if that is a line of units, delete the line"])
             warn(remarks(rows.X, dialect.decimal))
             if model not in OF_LEVELS:
                 require_numbers(rows)

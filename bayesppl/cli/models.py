@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -49,6 +49,8 @@ _OTHERS = {
     r"bayesppl\.Gaussian\('tied'\)": "--model lda",
     r"bayesppl\.Gaussian\(prior='jeffreys'\)": "--model gaussian-nb --prior jeffreys",
     r", or (pass|declare) a bayesppl\.\w+": "",
+    r" \(labels too, with unlabelled='learn'\)": "",  # of fit alone
+    r", as by X\['column'\]\.fillna\('missing'\)": "",
     r"integers=(?!')": "--integers",
     r"^integers (makes|names) ": r"--integers \1 ",
     r"Convert it, as in X\[.*": "Write such a column as integers: in pandas, by astype('Int64'), or as text",
@@ -173,6 +175,14 @@ def undeclared(columns: Sequence[Hashable]) -> str:
 
 def _integers(choices: Sequence[str]) -> Any:
     """Read one family for all columns of whole numbers, one for each by name, or None."""
+    from bayesppl.families.choosing.infer_families import IntegerFamily
+
+    for choice in choices:
+        if choice.rpartition("=")[2] not in get_args(IntegerFamily):
+            raise ValueError(
+                f"--integers {choice} names none of {', '.join(get_args(IntegerFamily))}; write one of them for "
+                "all columns of whole numbers, or COLUMN=FAMILY for each"
+            )
     if not any("=" in choice for choice in choices):
         if len(choices) > 1:
             raise ValueError(

@@ -105,11 +105,13 @@ class DataFile:
         with self._refusals():
             if self.is_text:
                 text = TextColumns(path, self.dialect, known, {target, *features}, self._folder)
-                self._rows = text.rows
+                self._rows, self._has_row_names = text.rows, text.has_row_names
                 self.n_rows, self.columns = text.survey(self._connection, target, levels)
             else:
                 _require_typed(path, dialect)
                 self.n_rows, self.columns = self._survey_types(suffix, known or {})
+        # plans that join tables of the marks of missing cells, or compare all columns, take minutes for thousands
+        self._connection.execute("set disabled_optimizers = 'in_clause, common_subexpressions'")
         if not self.n_rows:
             raise ValueError(f"{str(path)!r} has {'a header line' if self.is_text else 'columns'} but no rows")
 
@@ -311,14 +313,21 @@ class DataFile:
         found = dict(reversed(re.findall(r"(Line|Columns|Found): (\d+)", message)))  # the first of each
         line = f"line {found.get('Line', '')}"
         if "Found" in found:
+            names = int(found["Columns"]) - self._has_row_names
+            first = f"its first row has {found['Columns']}, " if self._has_row_names else ""
             return (
-                f"{line} of {name} has {found['Found']} cells, and its header names {found['Columns']}; complete "
-                f"the line, or put quotes around text that holds {self.dialect.sep!r}"
+                f"{line} of {name} has {found['Found']} cells, {first}and its header names {names}; complete "
+                f"the line{'s' if first else ''}, or put quotes around text that holds {self.dialect.sep!r}"
             )
         if "unicode" in message:
             return (
                 f"{name} is not text in {self.dialect.encoding} ({line}); pass --encoding, for example latin-1 or "
                 "utf-16"
+            )
+        if "invalid state" in message:
+            return (
+                f"{name} mixes line ends of Windows and of Unix, or holds a quote that is not closed before a "
+                "separator; write all of its lines in one way"
             )
         if "quote" in message:
             return (

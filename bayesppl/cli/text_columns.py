@@ -105,7 +105,7 @@ class TextColumns:
             with source.open("wb") as copy:
                 shutil.copyfileobj(sys.stdin.buffer, copy)
         with opened(source, dialect.encoding, path) as text:
-            self._names, n_skipped, has_row_names = read_header(text, dialect, path, expected)
+            self._names, n_skipped, self.has_row_names = read_header(text, dialect, path, expected)
         encoding = _ENCODINGS.get(codecs.lookup(dialect.encoding).name)
         if encoding is None or source.suffix.lower() in COMPRESSED:  # DuckDB does not check what gzip holds
             encoding, plain = "utf-8", folder / "plain.csv"
@@ -115,7 +115,7 @@ class TextColumns:
             ):
                 shutil.copyfileobj(text, copy)
             source = plain
-        places = [*["row"] * has_row_names, *(f"c{i}" for i in range(len(self._names)))]
+        places = [*["row"] * self.has_row_names, *(f"c{i}" for i in range(len(self._names)))]
         self.rows = (
             f"read_csv({quoted(literally(source))}, auto_detect = false, header = true, null_padding = false, "
             f"skip = {n_skipped}, encoding = '{encoding}', delim = {quoted(dialect.sep)}, quote = '\"', "

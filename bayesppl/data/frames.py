@@ -214,9 +214,12 @@ def warn_of_other_orders(X: Any, **given: Any) -> None:
 
 
 def index_labels(X: Any) -> list[Hashable] | None:
-    """Return the labels of the rows of a pandas data frame, one for each; None of anything else."""
+    """Return the labels of the rows of a pandas data frame, one for each; None of anything else.
+
+    Tuples, which are labels of several levels or written as such, are none.
+    """
     is_named = nw.dependencies.is_pandas_dataframe(X) and X.index.nlevels == 1
-    return list(X.index) if is_named else None
+    return list(X.index) if is_named and not any(isinstance(label, tuple) for label in X.index) else None
 
 
 def warn_of_places(X: Any, places: Any) -> None:

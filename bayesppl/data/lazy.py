@@ -127,7 +127,12 @@ def open_parquet(path: Any, columns: Collection[str] | None = None) -> Any:
         return path
     is_file = isinstance(path, str | Path) and Path(path).is_file()
     options = {"format": "parquet", "partitioning": None if is_file else "hive"}
-    opened = ds.dataset(path, **options)
+    try:
+        opened = ds.dataset(path, **options)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no file {str(path)!r}") from None
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{str(path)!r} is no Parquet file, nor a folder of them: {error}") from None
     schema, remedy = opened.schema, "or a pyarrow.dataset.Dataset with the schema to read"
     names = set[str]()
     for file in opened.get_fragments():

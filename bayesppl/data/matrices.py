@@ -24,6 +24,11 @@ _TEXTS = (
     "'colour'))"
 )
 
+_ONE_ROW = (
+    "Expected 2D array, got a list or series of texts and numbers instead, where rows by columns must be. If it "
+    "is a single row, pass it within a list, or as a data frame, as by X.iloc[[0]]"
+)
+
 _NOT_TWO_DIMENSIONAL = (
     "Expected 2D array, got {}D array instead: rows by columns. Reshape your data with "
     "numpy.asarray(X).reshape(-1, 1) if it has a single column, or .reshape(1, -1) if it has a single row."
@@ -54,8 +59,12 @@ def read_matrix(X: Any) -> Any:
     if array.dtype.kind == "c":
         raise ValueError(_COMPLEX)
     if array.ndim != 2:
-        is_text = array.ndim == 1 and array.dtype.kind in "OUT" and array.size and isinstance(array[0], str)
-        raise ValueError(_TEXTS if is_text else _NOT_TWO_DIMENSIONAL.format(array.ndim))
+        is_text = (
+            [isinstance(cell, str) for cell in array] if array.ndim == 1 and array.dtype.kind in "OUT" else []
+        )
+        if any(is_text):
+            raise ValueError(_TEXTS if all(is_text) else _ONE_ROW)
+        raise ValueError(_NOT_TWO_DIMENSIONAL.format(array.ndim))
     return plain(array)
 
 
@@ -131,7 +140,9 @@ def column_labels(X: Any) -> tuple[Hashable, ...]:
 
 def _ragged(X: Any) -> str:
     lengths = [np.size(np.asarray(row, dtype=object)) for row in X]
-    odd = next((row for row, length in enumerate(lengths) if length != lengths[0]), 0)
+    odd = next((row for row, length in enumerate(lengths) if length != lengths[0]), None)
+    if odd is None:
+        return "X must be rows of cells, found a list or an array in a cell; give its numbers columns of their own"
     return (
         f"X must be rows of equal length: row 0 holds {lengths[0]} cells and row {odd} holds {lengths[odd]}; "
         "complete the rows, with None where a cell is missing"

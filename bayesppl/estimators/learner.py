@@ -209,11 +209,16 @@ class Learner(DeclaredClassifier, ABC):
         learned, held = self._determined(), self.fitted_.rows
         if held is not None and held.is_copy:
             learned = learned.tracking(held)
-        left = learned.minus(X, y, sample_weight, n_jobs=self.n_jobs)
+        if learned.is_discounted and sample_weight is None:
+            raise ValueError(
+                "rows of this fit were discounted: pass sample_weight, what each of these rows counts by now, "
+                "which is its weight times the factor of every discount since it was learned"
+            )
         rows = learned.read(X, y, sample_weight)
         removal = Removal(
             len(rows), float(rows.weights.sum()), described(learned.model, rows.counted())["data_hash"]
         )
+        left = learned.minus(rows, n_jobs=self.n_jobs)
         found = self._infer(replace(left, removals=(*learned.removals, removal)))
         if learned.removals[-1:] == (removal,):
             warn(

@@ -12,6 +12,7 @@ from bayesppl.data.annotations import LabelNoise, doubted, read_annotated, read_
 from bayesppl.data.arguments import by_name, labels_of
 from bayesppl.data.labels import REFUSED, Unlabelled, declared_classes
 from bayesppl.data.levels import warn_of_spellings
+from bayesppl.data.names import spelled
 from bayesppl.data.read_table import as_table
 from bayesppl.data.rows import Rows
 from bayesppl.errors import warn
@@ -110,7 +111,7 @@ def require_order(class_weights: ClassWeights, classes: Sequence[Hashable] | Non
     """
     given = by_name(class_weights.concentration if isinstance(class_weights, Dirichlet) else class_weights)
     if classes is not None and not isinstance(given, str | Mapping) and np.ndim(given):
-        require_ascending(classes, "class_weights", f"name probabilities: {{{classes[0]!r}: 0.5, …}}")
+        require_ascending(classes, "class_weights", f"name probabilities: {{{spelled(classes[0])}: 0.5, …}}")
 
 
 def require_ascending(classes: Sequence[Hashable] | None, name: str, remedy: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from bayesppl.conjugate.statistics import JointStatistics
+from bayesppl.data.frames import warn_of_other_orders
 from bayesppl.data.labels import REFUSED, Unlabelled, union
 from bayesppl.data.read_table import Columns
 from bayesppl.data.rows import Rows
@@ -100,6 +101,7 @@ class Learned:
 
     def read(self, X: Any, y: Any, sample_weight: Any = None) -> Rows:
         """Read further rows, in terms of these columns and classes."""
+        warn_of_other_orders(X, y=y, sample_weight=sample_weight)
         return Rows.read(self.columns.align(X), y, sample_weight, self.classes, self.unlabelled)
 
     def summarise(
@@ -121,22 +123,16 @@ class Learned:
         return replace(self, statistics=self.statistics.tracked() + self._tracked(rows, n_jobs))
 
     @np.errstate(over="ignore", invalid="ignore")
-    def minus(self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None) -> Self:
+    def minus(self, rows: Rows, *, n_jobs: int | None = None) -> Self:
         """Subtract rows that were learned before.
 
         Raises
         ------
         ValueError
-            If these rows cannot be among those learned, if too little is known of the sums without them, or if
-            rows were discounted and these have no weights.
+            If these rows cannot be among those learned, or if too little is known of the sums without them.
         """
-        if self.is_discounted and sample_weight is None:
-            raise ValueError(
-                "rows of this fit were discounted: pass sample_weight, what each of these rows counts by now, "
-                "which is its weight times the factor of every discount since it was learned"
-            )
         before = self.statistics.tracked()
-        left = before - self._tracked(self.read(X, y, sample_weight), n_jobs)
+        left = before - self._tracked(rows, n_jobs)
         doubt = before.relative_errors
         for part, error in left.relative_errors.items():
             if error > max(MOST_DOUBT, 2 * doubt[part]):

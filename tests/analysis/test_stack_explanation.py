@@ -133,6 +133,13 @@ def test_trees_are_those_of_the_columns_seen() -> None:
             np.testing.assert_allclose(found, log_softmax(joint, axis=1), rtol=1e-9, err_msg=f"{tree} {seen}")
 
 
+def test_a_class_of_weight_zero_weighs_nothing_in_trees() -> None:
+    X = pd.DataFrame({"a": list("uvuv") * 10, "b": list("uuvv") * 10})
+    trees = bp.TreeNB(class_weights=[0.5, 0.5, 0.0])
+    clf = bp.AutoClassifier({"trees": trees}, classes=["p", "q", "r"]).fit(X, X["a"].map({"u": "p", "v": "q"}))
+    assert np.isfinite(clf.explain(X.head(2), against="p")["weight"].sel({"class": "q"})).all()
+
+
 def test_squares_and_products_are_left_out_with_their_columns() -> None:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 4, 300)
@@ -373,3 +380,9 @@ def test_rows_of_explanations_and_of_intervals_have_the_names_of_the_index() -> 
         ):
             assert found["row"].values.tolist() == ["b", "a"]
         assert clf.explain(rows.to_numpy())["row"].values.tolist() == [0, 1]
+        tuples = pd.MultiIndex.from_tuples([("b", 1), ("a", 2)]).to_flat_index()
+        for found in (
+            clf.explain(rows.set_axis(tuples)),
+            clf.predict_proba_interval(rows.set_axis(tuples), draws=10),
+        ):
+            assert found["row"].values.tolist() == [0, 1]

@@ -113,7 +113,8 @@ class TestMixedColumns:
         ("choices", "message"),
         [
             (["n=poisson"], "hold: 'age'"),
-            (["n=poisson", "age=gamma"], "found 'gamma'"),
+            (["n=poisson", "age=gamma"], "--integers age=gamma names none of gaussian, poisson, categorical"),
+            (["n"], "--integers n names none of gaussian, poisson, categorical; write one of them"),
             (["n=poisson", "height=gaussian"], "integers names 'height', which is no integer column"),
             (["n=poisson", "gaussian"], "--integers gaussian names no column; write COLUMN=gaussian"),
             (["poisson", "gaussian"], "--integers gaussian after --integers poisson"),

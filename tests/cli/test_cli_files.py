@@ -92,6 +92,7 @@ def test_parquet_files_are_compared_too(run: Any, flowers: pd.DataFrame, tmp_pat
             "not text in utf-8 (it holds the byte 0xeb); pass --encoding",
         ),
         (b"kind,width,width\nlily,1,2\n", "names column 'width' twice; rename one of them"),
+        (b"kind,a,a\nb,a,c\n", "or, if these are cells, add a first line that names the 3 columns"),
         (b"", "is not a CSV file with a header line"),
         (b"kind,width\n", "has a header line but no rows"),
         (b"kind\nlily\n", "no column is left besides the target 'kind'"),
@@ -101,6 +102,11 @@ def test_parquet_files_are_compared_too(run: Any, flowers: pd.DataFrame, tmp_pat
             "has 3 cells, and its header names 2; complete the line, or put quotes around",
         ),
         (b"kind,width\na,1\nb\n", "line 3 of "),
+        (
+            b"name,kind\nSmith, J,a\nMiller,a\n",
+            "has 2 cells, its first row has 3, and its header names 2; complete the lines, or put quotes",
+        ),
+        (b"width,kind\r\n1,a\r\n2,b\n3,a\n", "flowers.csv' mixes line ends of Windows and of Unix, or holds"),
         (b"kind,width\na,1\nb\n", "has 1 cells, and its header names 2; complete the line"),
         (
             b'kind,width\na,1\nb,"2\n',

@@ -173,7 +173,7 @@ def test_data_are_not_overwritten(run, frame, tmp_path, monkeypatch):
         (
             {"size": [None, 1.5] * 12},
             ("--model", "lda"),
-            "Use --inference gibbs or em, which complete them (labels",
+            "Use --inference gibbs or em, which complete them under conjugate priors",
         ),
         ({"size": [None, 1.5] * 12}, ("--model", "lda"), "or --model gaussian-nb, which skips"),
         (
@@ -187,6 +187,12 @@ def test_data_are_not_overwritten(run, frame, tmp_path, monkeypatch):
             "with --model mixed-nb or --model gaussian-nb, or put them into bins",
         ),
         ({}, ("--model", "gaussian-nb", "--prior", "no"), "--prior no is not known; choose one of"),
+        ({"kind": [0, 1, 0, 1] * 5 + [0, 1, 0, 2]}, ("--model", "gaussian-nb"), "class 2 has a single row"),
+        (
+            {"garage": [None, "u"] * 12},
+            ("--model", "tree-nb"),
+            "write gaps among texts as a level of their own, or",
+        ),
         ({"kind": [-1, 0, 1, 0] * 6}, ("--model", "gaussian-nb"), "empty such cells and pass --unlabelled drop"),
     ],
 )

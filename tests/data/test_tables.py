@@ -144,6 +144,12 @@ def test_missing_cells_are_missing_in_every_table() -> None:
         (3.0, "Expected 2D array, got 0D"),
         (["free prize", "see you", "call"], "got texts instead.*CountVectorizer"),
         (pd.Series(["free prize", "see you", "call"]), "got texts instead.*CountVectorizer"),
+        (
+            pd.Series({"colour": "red", "size": 2.0}),
+            r"series of texts and numbers .* single row, .* X.iloc\[\[0\]\]",
+        ),
+        ([1.0, "red"], "got a list or series of texts and numbers"),
+        ([[1, 2], [3, [4]]], "found a list or an array in a cell"),
         (np.zeros(3, dtype=[("a", float), ("b", int)]), "structured array"),
         (pl.LazyFrame({"a": [1.0]}), "lazy"),
         ({"a": 1.0, "b": 2.0}, "makes no table .*a list of dicts, one for each row"),

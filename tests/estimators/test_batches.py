@@ -152,6 +152,14 @@ def test_columns_that_are_not_read_may_differ_between_parquet_files(tmp_path):
         bp.GaussianNB().fit_parquet(tmp_path, "label")
 
 
+def test_files_that_are_not_there_or_not_parquet_are_named(tmp_path):
+    (tmp_path / "m.csv").write_text("a,label\n1,x\n")
+    with pytest.raises(ValueError, match=r"m\.csv' is no Parquet file, nor a folder of them"):
+        bp.GaussianNB().fit_parquet(tmp_path / "m.csv", "label")
+    with pytest.raises(FileNotFoundError, match="there is no file 'nowhere'"):
+        bp.GaussianNB().fit_parquet("nowhere", "label")
+
+
 def test_a_single_name_in_place_of_a_list_of_columns_is_refused(files):
     with pytest.raises(TypeError, match=r"columns must be a list of names, found 'a'; write \['a'\]"):
         bp.GaussianNB().fit_parquet(files[0], "label", columns="a")

@@ -152,6 +152,11 @@ def test_labels_in_another_order_than_their_rows_are_warned_of():
         clf.score(frame, shuffled)
     with pytest.warns(UserWarning, match=r"same index in different orders.*y_test\.loc\[X\.index\]"):
         bp.compare(clf, frame, HALVES, frame, shuffled)
+    with pytest.warns(UserWarning, match=r"same index in different orders.*y\.loc\[X\.index\]") as found:
+        clf.forget(frame[10:12], shuffled.sort_index()[10:12][::-1])
+    assert len(found) == 1
+    with pytest.warns(UserWarning, match=r"same index in different orders.*y\.loc\[X\.index\]"):
+        clf.certificate(frame, shuffled)
     soft = pd.get_dummies(shuffled).astype(float)
     with pytest.warns(UserWarning, match=r"same index in different orders.*y\.loc\[X\.index\]"):
         bp.GaussianNB(classes=np.unique(HALVES), inference="em").fit(frame, soft)

@@ -130,6 +130,15 @@ class TestImpute:
         assert filled.iloc[0, 0] == 1.0
         assert np.isfinite(filled.iloc[0, 1])
 
+    @pytest.mark.parametrize("ordered", [False, True])
+    def test_a_level_that_the_categories_lack_is_filled_in(self, ordered):
+        X, y = pd.DataFrame({"b": ["u", "v", "v", "v"] * 3}), list("xyxy") * 3
+        asked = pd.DataFrame({"b": pd.Categorical([None, "u"], ordered=ordered)})
+        filled = bp.CategoricalNB().fit(X, y).impute(asked, random_state=0)
+        assert filled["b"].tolist() == ["v", "u"]
+        whole = asked.assign(b=asked["b"].cat.add_categories("v"))
+        assert bp.CategoricalNB().fit(X, y).impute(whole, random_state=0)["b"].dtype == whole["b"].dtype
+
     @pytest.mark.parametrize("of_type", [object, float])
     def test_levels_are_drawn_among_those_that_are_known(self, of_type):
         X, y = pd.DataFrame({"b": [10, 20, 20, 30] * 3}), list("xyxy") * 3
