@@ -152,6 +152,12 @@ class Reading:
     blocks: tuple[Block, ...]
     class_weights: Any
 
+    @property
+    def unused(self) -> list[str]:
+        """Name the observed variables that neither depend on the label nor are given to one that does."""
+        used = {name for block in self.blocks for x in block.observed for name in (x.name, *x.given)}
+        return [x.name for block in self.blocks for x in block.everything if x.name not in used]
+
 
 # Dimensions of answers about parameters, and of rows.
 _TAKEN = ("estimate", "measure", "row")

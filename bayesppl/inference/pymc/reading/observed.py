@@ -103,7 +103,7 @@ class Observed:
             for generator, own in zip(generators, rng.spawn(len(generators)), strict=True):
                 generator.set_value(own)
             part = codes[start : start + portion]
-            pieces.append(call(*(theta[name] for name in self.names), np.resize(part, portion))[0][: len(part)])
+            pieces.append(call(*(theta[name] for name in self._names), np.resize(part, portion))[0][: len(part)])
         return np.concatenate(pieces)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -120,10 +120,10 @@ class Observed:
             Codes, values, and what is given.
         """
         n_draws = next((len(v) for v in theta.values()), 1)
-        return self._of_draws([theta[name] for name in self.names], rows, n_draws)[0]
+        return self._of_draws([theta[name] for name in self._names], rows, n_draws)[0]
 
     @property
-    def names(self) -> list[str]:
+    def _names(self) -> list[str]:
         return [str(variable.name) for variable in self.parameters]
 
     def log_density(self, theta: Theta, codes: Array, values: Array, given: Mapping[str, Array]) -> Array:
@@ -193,8 +193,8 @@ def _filled(rows: Array, others: Array) -> Array:
     return np.where(np.isnan(rows), others[:1], rows).astype(others.dtype)
 
 
-def alike(one: Array, other: Array, tolerance: float = 1e-9, least: float = 1.0) -> Array:
-    """Whether entries of two arrays are equal up to rounding; infinities must be the same.
+def same_values(one: Array, other: Array, tolerance: float = 1e-9, least: float = 1.0) -> bool:
+    """Whether two arrays are equal up to rounding; infinities must be the same.
 
     Parameters
     ----------
@@ -204,9 +204,4 @@ def alike(one: Array, other: Array, tolerance: float = 1e-9, least: float = 1.0)
     with np.errstate(invalid="ignore"):
         gap = np.abs(one - other)
     scale = np.maximum(least, np.maximum(np.abs(one), np.abs(other)))
-    return np.asarray((one == other) | (np.isfinite(gap) & (gap <= tolerance * scale)))
-
-
-def same_values(one: Array, other: Array, tolerance: float = 1e-9, least: float = 1.0) -> bool:
-    """Whether two arrays are :func:`alike`."""
-    return bool(alike(one, other, tolerance, least).all())
+    return bool(((one == other) | (np.isfinite(gap) & (gap <= tolerance * scale))).all())

@@ -77,7 +77,7 @@ def _read(model: Any, label_name: str, classes: Sequence[Hashable] | None, rng: 
             require_rows(x, theta, label, rng)
         for x in everything:
             if not x.depends_on_label:
-                require_independence(x, theta, label)
+                require_independence(x, label)
         found.append(_recognise(block, label, weights, rng))
     if not any(block.observed for block in found):
         raise ValueError(

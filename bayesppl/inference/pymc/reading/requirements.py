@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NoReturn
 
 import numpy as np
@@ -12,11 +11,8 @@ from pytensor.tensor.random.op import RandomVariable
 
 from bayesppl.inference.pymc.graphs import leaves_above
 from bayesppl.inference.pymc.reading.label import Label
-from bayesppl.inference.pymc.reading.observed import UNFIT, Observed, alike, same_values
+from bayesppl.inference.pymc.reading.observed import UNFIT, Observed, same_values
 from bayesppl.kernels.arrays import Array, Theta
-
-#: Of a free variable, along each axis, that are moved to see which rows they act on; classes are fewer.
-MOST_PARTS = 50
 
 
 def require_density(found: Observed) -> None:
@@ -75,64 +71,21 @@ def _scores(found: Observed, theta: Theta, label: Label, taken: Array) -> Array:
     return out
 
 
-def require_independence(found: Observed, theta: Theta, label: Label) -> None:
-    """Refuse a variable that depends on the label by what new rows have not: constants, or the places of rows."""
+def require_independence(found: Observed, label: Label) -> None:
+    """Refuse a variable that does not depend on the label but by columns that differ by class only."""
     for values in (*(np.asarray(leaf.data) for leaf in _of_rows(found)), *found.held.values()):
         for column in values.reshape(len(values), -1).T:
             require_no_recoding(found.name, column, label)
-    if _acts_by_place(found, theta, label):
-        raise ValueError(_by_label(found.name, "the places of its rows", label))
 
 
 def require_no_recoding(name: str, values: Array, label: Label) -> None:
     """Refuse values that differ by class only: new rows would need their label."""
     if differs_by_class(values, label) and not (values == values[:1]).all():
-        cause = f"values of shape {values.shape} that are computed outside of the model"
-        raise ValueError(_by_label(name, cause, label))
-
-
-def _by_label(name: str, cause: str, label: Label) -> str:
-    return (
-        f"{name!r} depends on the label by {cause}, so that it has no part in the classification: index the "
-        f"parameters by the label within the model, as in mu[{label.name}], or compare it with the codes of the "
-        "classes"
-    )
-
-
-def _acts_by_place(found: Observed, theta: Theta, label: Label) -> bool:
-    """Whether parts of free variables act on most rows of some classes, and on no row of the others.
-
-    Parts that act on rows of all classes alike, or on one row only, do not count.
-    """
-    moved = [(name, part) for name in found.names for part in _moved_parts(theta[name][:1])]
-    draws = {
-        name: np.concatenate([theta[name][:1], *(part if name == own else theta[name][:1] for own, part in moved)])
-        for name in found.names
-    }
-    rng, n_rows = np.random.default_rng(0), len(label.codes)
-    acts = np.zeros((len(moved), n_rows), dtype=bool)
-    for order in (rng.permutation(n_rows) for _ in range(8)):  # a row that holds a zero may not be acted on
-        given = {name: values[order] for name, values in found.held.items()}
-        try:
-            usual, *others = found.log_density(draws, label.codes, found.observed[order], given)
-        except UNFIT:
-            return False
-        acts |= ~alike(usual, np.reshape(others, acts.shape))
-    of_class = (label.codes[:, None] == np.unique(label.codes)).astype(int)
-    rows = acts[acts.sum(1) > 1] @ of_class  # that each part acts on, by class
-    most = rows > 0.75 * of_class.sum(0)
-    of_some = ~most.all(1)
-    return bool(of_some.any() and (most | (rows == 0))[of_some].all())
-
-
-def _moved_parts(draw: Array) -> Iterator[Array]:
-    """Move a free variable a little, or each of its parts along every axis: its draws, (1, ...)."""
-    for axis, length in enumerate(draw.shape):
-        for place in range(min(length, MOST_PARTS) if axis or draw.ndim == 1 else 0):
-            moved = draw.copy()
-            part = moved[(slice(None),) * axis + (place,)] if axis else moved
-            part += 1e-4 * np.maximum(1.0, np.abs(part))
-            yield moved
+        raise ValueError(
+            f"{name!r} depends on the label by values of shape {values.shape} that are computed outside of the "
+            f"model: index the parameters by the label within the model, as in mu[{label.name}], or compare it "
+            "with the codes of the classes"
+        )
 
 
 def _of_rows(found: Observed) -> list[Constant]:

@@ -10,7 +10,9 @@ import numpy as np
 
 from bayesppl.conjugate import Fixed
 from bayesppl.data.labels import REFUSED, Unlabelled
+from bayesppl.data.names import listed
 from bayesppl.data.rows import Rows
+from bayesppl.errors import warn
 from bayesppl.families import Family, Product
 from bayesppl.families.choosing.block_columns import RESERVED
 from bayesppl.inference.base import Inference
@@ -179,6 +181,17 @@ def _unpickled(state: bytes) -> ReadModel:
     return ReadModel(**cloudpickle.loads(state))
 
 
+def _warn_of_unused(reading: Reading) -> None:
+    label = reading.label.name
+    if reading.unused:
+        warn(
+            f"observed variables that do not depend on the label {label!r} have no part in the classification: "
+            f"{listed(reading.unused)}. Where one should, index its parameters by the label within the model, as "
+            f"in mu[{label}], not by the places of rows or by data",
+            UserWarning,
+        )
+
+
 def fit_model(
     model: Any,
     label: str,
@@ -223,10 +236,12 @@ def fit_model(
     reading = read(whole, label, classes=None if classes is None else classes.tolist())
     if check is not None:
         check(reading)
+    else:
+        _warn_of_unused(reading)
     posterior, rows, layout = solve(reading, settings, draws, kept or {}, missing, find)
     own = layout.names
-    listed = [tuple(map(str, labels)) for labels in reading.model.coords.values() if labels is not None]
-    known = tuple(names for names in listed if len(names) == len(set(names)) == len(own))
+    coords = [tuple(map(str, labels)) for labels in reading.model.coords.values() if labels is not None]
+    known = tuple(names for names in coords if len(names) == len(set(names)) == len(own))
     columns = UserColumns(own, layout.is_named, "the model", layout, known, tuple(order))
     partly, found = rows.partly, np.asarray(reading.label.classes)
     completed = None if partly is None else partly.certain(len(found))
