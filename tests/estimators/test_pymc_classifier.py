@@ -702,6 +702,18 @@ def test_draws_have_the_coords_of_the_model_as_xarray_holds_them(labels):
     np.testing.assert_allclose(one, [mean / mean.sum()], rtol=1e-9)
 
 
+def test_class_weights_may_depend_on_what_all_rows_observed():
+    values = np.linspace(-1.0, 3.0, 12)
+    with pm.Model() as model:
+        z = pm.Normal("z", pm.Normal("m", 0.0, 1.0), 1.0, observed=values)
+        label = pm.Bernoulli("y", pm.math.sigmoid(z.mean()), observed=np.arange(12) % 2)
+        pm.Normal("x", pm.Normal("mu", 0.0, 1.0, shape=2)[label], 1.0, observed=values)
+    with pytest.warns(UserWarning, match="have no part in the classification: 'z'"):
+        clf = bp.from_pymc(model)
+    found = clf.posterior_.predictive_weights()
+    np.testing.assert_allclose(found, [expit(-values.mean()), expit(values.mean())], rtol=1e-12)
+
+
 def test_a_number_of_trials_may_be_the_same_in_all_rows_of_a_class():
     codes, cured = np.arange(12) % 2, np.arange(12) % 5
     with pm.Model() as model:

@@ -65,7 +65,7 @@ def _read(model: Any, label_name: str, classes: Sequence[Hashable] | None, rng: 
     whole = Coordinates.of_model(model)
     inputs = whole.inputs
     theta = whole.theta(whole.draw(1, rng, 0.1))
-    weights = _class_weights(label, inputs, theta)
+    weights = _class_weights(model, label, inputs, theta)
     found = []
     for part in independent_parts(model, label):
         free, potentials = ([v for v in part if v in of] for of in (model.free_RVs, model.potentials))
@@ -113,9 +113,10 @@ def _require_plain(model: Any) -> None:
         )
 
 
-def _class_weights(label: Label, inputs: Mapping[Any, Any], theta: Mapping[str, Array]) -> Any:
+def _class_weights(model: Any, label: Label, inputs: Mapping[Any, Any], theta: Mapping[str, Array]) -> Any:
     """Return the probabilities of the classes as a graph of the inputs."""
-    [p] = substitute(label.variable.owner.op.dist_params(label.variable.owner), inputs)
+    held = {v: model.rvs_to_values[v] for v in model.observed_RVs if v is not label.variable}
+    [p] = substitute(label.variable.owner.op.dist_params(label.variable.owner), {**held, **inputs})
     known = {inputs[v]: pt.constant(theta[v.name][0]) for v in inputs}
     [values] = evaluate(substitute([p], known))
     n_lead = values.ndim - (0 if label.is_binary else 1)
