@@ -35,6 +35,10 @@ _LEAST_SHARE = 1e-9
 _MOST_STEPS = 100
 _DRAWS = 1000
 
+# Effective draws below which a row is left out by drawing anew, and most rows that are
+_LEAST_EFFECTIVE = 400
+_MOST_LEFT_OUT = 50
+
 # Most rows by which draws are weighted by the posterior itself; with more, its normal approximation is as good
 _MOST_ROWS_WEIGHTED = 20_000
 _PROPOSAL_CELLS = 8_000_000
@@ -78,7 +82,8 @@ def stack(
     -----
     Weights that have not seen row i have the posterior above, divided by the factor of that row; the average of
     :math:`p_i = \sum_m \omega_m p_{im}` under it is :math:`E[p_i^{1 - w_i}] / E[p_i^{-w_i}]` under the whole
-    posterior (Gelfand, Dey & Chang 1992), and no weights are learned again.
+    posterior (Gelfand, Dey & Chang 1992). Weights are learned again only without rows of so much influence, by
+    their weight as a rule, that few of its draws count.
 
     Examples
     --------
@@ -98,7 +103,14 @@ def stack(
     with np.errstate(divide="ignore"):
         combined, honest = largest.copy(), largest.copy()
         combined[scored] += np.log(_average(likelihood, weights))
-        honest[scored] += _without_own_row(likelihood, row_weights[scored], draws)
+    without, n_effective = _without_own_row(likelihood, row_weights[scored], draws)
+    few = np.flatnonzero(n_effective < _LEAST_EFFECTIVE)
+    for row in few[np.argsort(n_effective[few])][:_MOST_LEFT_OUT]:
+        # too few of the draws, which have seen it, are probable without it
+        rest = np.delete(likelihood, row, axis=1), np.delete(row_weights[scored], row)
+        drawn = _draw(*rest, _mode(*rest, concentration), concentration, rng)
+        without[row] = np.log((drawn @ likelihood[:, row]).mean())
+    honest[scored] += without
     return Stacking(weights, draws, combined, honest)
 
 
@@ -180,13 +192,21 @@ def _draw(
     return draws[rng.choice(size, _DRAWS, p=importance / importance.sum())]
 
 
-def _without_own_row(likelihood: Array, row_weights: Array, draws: Array) -> Array:
-    """Compute the log likelihood of every row under weights that have not seen it: (n_rows,)."""
+def _without_own_row(likelihood: Array, row_weights: Array, draws: Array) -> tuple[Array, Array]:
+    """Weigh draws by the inverse factor of each row, for weights that have not seen it.
+
+    Returns
+    -------
+    log_likelihood : (n_rows,)
+    n_effective : (n_rows,)
+        How many draws count.
+    """
     few = draws[: max(50, min(len(draws), _PROPOSAL_CELLS // max(1, likelihood.shape[1])))]
     without = np.full(likelihood.shape[1], -np.inf)
-    seen = without.copy()
+    seen, squares = without.copy(), without.copy()
     for draw in few:
         log_p = np.log(np.maximum(_average(likelihood, draw), np.finfo(np.float64).tiny))
         without = np.logaddexp(without, -row_weights * log_p)
         seen = np.logaddexp(seen, (1 - row_weights) * log_p)
-    return np.asarray(seen - without)
+        squares = np.logaddexp(squares, -2 * row_weights * log_p)
+    return seen - without, np.exp(2 * without - squares)

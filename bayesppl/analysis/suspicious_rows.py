@@ -34,7 +34,7 @@ from bayesppl.model.training_rows import encoded, require_training_rows
 if TYPE_CHECKING:
     import pandas as pd
 
-# The search ends when the share of wrong labels changes by less, or after the most steps.
+# The search ends when no probability of a wrong label changes by as much, or after the most steps.
 _TOLERANCE, _MOST_STEPS = 1e-4, 200
 
 #: Rows, and wrong ones among them, that the prior of the share of wrong labels counts for.
@@ -45,7 +45,7 @@ def suspicious_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_weight:
     """Sort rows of the fit by the probability that their label is wrong, the most suspicious first.
 
     Every row is predicted from all others, exactly and without refits; each row counts with the probability that
-    its label is right, which takes some five to twenty passes. Of an overconfident model every error is sure, and
+    its label is right, which takes some five to thirty passes. Of an overconfident model every error is sure, and
     the label is blamed for it: fit with ``calibration="temperature"`` where columns depend on each other. The
     temperature is learned anew with the weights of the rows.
 
@@ -87,11 +87,11 @@ def suspicious_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_weight:
     if model.n_classes < 2:
         raise ValueError("there is one class only, so that no label can be another; fit two classes at least")
     loo, rows = leave_one_out(fitted, X, y, sample_weight), require_training_rows(fitted, X, y, sample_weight)
-    table, noise, power = encoded(model.family, rows.table), 0.0, fitted.calibration
+    table, power, wrong = encoded(model.family, rows.table), fitted.calibration, np.zeros(len(rows))
     for _ in range(_MOST_STEPS):
-        before, noise = noise, noise_rate(loo.log_score_i, rows.weights, model.n_classes)
-        wrong = wrong_label(loo.log_score_i, noise, model.n_classes)
-        if abs(noise - before) < _TOLERANCE:
+        noise = noise_rate(loo.log_score_i, rows.weights, model.n_classes)
+        before, wrong = wrong, wrong_label(loo.log_score_i, noise, model.n_classes)
+        if np.abs(wrong - before).max() < _TOLERANCE:
             break
         power = loo.calibration if isinstance(power, Calibration) else power
         weights = rows.weights * (1 - wrong)

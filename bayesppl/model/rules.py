@@ -2,8 +2,8 @@
 
 ``mle``, ``map`` and ``mean`` plug one estimate of the parameters into p(y, x | θ). ``predictive`` averages
 p(y, x | θ) over the posterior of θ first and normalises afterwards; it is p(y | x, data). Averaging the
-*normalised* p(y | x, θ) over draws is something else (x itself informs θ) and has a name of its own,
-``posterior_mean``.
+*normalised* p(y | x, θ) over draws is something else (x itself informs θ): the mean of the interval of a
+class probability.
 """
 
 from __future__ import annotations

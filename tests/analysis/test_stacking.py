@@ -64,6 +64,19 @@ def test_honest_scores_have_not_seen_the_row_whatever_its_weight(weight: float) 
     assert found.honest_log_scores.mean() < found.log_scores.mean()
 
 
+@pytest.mark.parametrize("weight", [1.0, 10.0, 100.0])
+def test_the_score_of_a_row_of_great_weight_does_not_depend_on_it(weight: float) -> None:
+    likelihood = np.stack([np.r_[0.9, np.full(19, 0.6)], np.r_[0.1, np.full(19, 0.8)]])
+    found = stack(np.log(likelihood), np.r_[weight, np.ones(19)]).honest_log_scores[0]
+    grid = (np.arange(20_000) + 0.5) / 20_000
+    posterior = (0.6 * grid + 0.8 * (1 - grid)) ** 19
+    posterior, p = posterior / posterior.sum(), 0.9 * grid + 0.1 * (1 - grid)
+    average = posterior @ p
+    # 1000 draws resampled by importance, or weighed by it: some 300 independent ones at least
+    error = np.sqrt(posterior @ (p / average - 1) ** 2 / 300)
+    assert abs(found - np.log(average)) < 4 * error < 0.2
+
+
 def test_a_row_that_one_model_holds_impossible_is_scored_by_the_others() -> None:
     scores = left_out_scores(2, 30, 5)
     scores[0, :3] = -np.inf

@@ -62,6 +62,24 @@ def test_planted_errors_come_first(load):
     assert (found["label"].sort_index() == y).all()
 
 
+def test_rows_that_are_left_out_by_refits_are_as_suspicious():
+    """At the end the probabilities reproduce themselves; the share of wrong labels settles long before."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 3, 60)
+    X = rng.normal(size=(60, 3)) + y[:, None] * [1.0, 0.7, 0.0]
+    X[:, 1] = X[:, 0] + 0.3 * rng.normal(size=60)
+    weights = rng.choice([0.5, 1.0, 2.0], 60)
+    prior = bp.NormalInverseGamma(0.0, 0.5, 2.0, 2.0)
+    found = bp.GaussianNB(prior).fit(X, y, sample_weight=weights).suspicious_rows().sort_index()
+    wrong, kept = found["wrong"].to_numpy(), np.eye(60) == 0
+    own = [
+        bp.GaussianNB(prior).fit(X[k], y[k], (weights * (1 - wrong))[k]).predict_log_proba(X[[i]])[0, y[i]]
+        for i, k in enumerate(kept)
+    ]
+    again = wrong_label(np.array(own), found.attrs["noise"], 3)
+    np.testing.assert_allclose(again, wrong, atol=2e-4)
+
+
 def test_rows_are_passed_again_where_they_are_not_held():
     X, y = load_iris(return_X_y=True)
     labels = np.array(["s", "c", "v"])[y]

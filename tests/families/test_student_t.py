@@ -75,7 +75,7 @@ def test_rows_as_statistics_come_and_go():
 
 @pytest.mark.parametrize("dof", [0.0, -1.0, np.nan, np.inf])
 def test_degrees_of_freedom_are_positive(dof):
-    with pytest.raises(ValueError, match="dof must be a positive number"):
+    with pytest.raises(ValueError, match="dof must be positive and finite, or a prior, found"):
         bp.GenerativeClassifier(bp.StudentT(dof), inference=LAPLACE).fit(X, Y)
 
 
