@@ -142,7 +142,13 @@ def cross_validate(name: str, classifier: Any, rows: Rows, n_jobs: int | None = 
 
     seen = np.flatnonzero(rows.weights > 0)
     y, n_classes = rows.classes[rows.codes[seen]], len(rows.classes)
-    n_folds = int(np.clip(np.unique(rows.codes[seen], return_counts=True)[1].min(), 2, MOST_FOLDS))
+    counts = np.unique(rows.codes[seen], return_counts=True)[1]
+    if np.count_nonzero(counts > 1) < 2:
+        raise ValueError(
+            f"candidates[{spelled(name)}] is compared by folds, for which two classes need two rows or more, "
+            f"found {counts.tolist()}: fit more rows, or compare models of bayesppl alone"
+        )
+    n_folds = int(np.clip(counts.min(), 2, MOST_FOLDS))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)  # of one row, in one fold
         folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=0).split(y, rows.codes[seen]))

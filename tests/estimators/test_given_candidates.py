@@ -443,3 +443,12 @@ def test_class_weights_beside_candidates_are_refused() -> None:
     clf = bp.AutoClassifier({"nb": bp.GaussianNB()}, class_weights="uniform")
     with pytest.raises(ValueError, match=r"class_weights='uniform' is for candidates that are picked"):
         clf.fit(X, y)
+
+
+@pytest.mark.parametrize("y", [["a", "b", "a", "a"], ["a", "b", "c", "d"]])
+def test_an_estimator_of_another_library_needs_two_classes_that_can_be_left_out(y) -> None:
+    X = [[0.0], [1.0], [2.0], [3.0]]
+    with pytest.raises(ValueError, match=r"compared by folds, .* two rows or more, found \[.*: fit more rows"):
+        bp.AutoClassifier([LogisticRegression()]).fit(X, y)
+    found = bp.AutoClassifier([LogisticRegression()]).fit([*X, [0.5]], ["a", "b", "a", "b", "c"])
+    assert found.predict_proba(X).shape == (4, 3)
