@@ -12,6 +12,7 @@ from bayesppl.analysis.new_rows import covariates_for
 from bayesppl.analysis.predictions import probabilities
 from bayesppl.data.arguments import aligned, generator, labels_of, real, whole
 from bayesppl.data.names import spelled
+from bayesppl.inference.progress import counted
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import CLASS_WEIGHTS, ClassWeights
 from bayesppl.model.fitted import Fitted
@@ -181,7 +182,8 @@ def expected_error_rate(
     draws : int
         Number of posterior draws; a sampled posterior takes its own in random order, all before any comes again.
     rows : int
-        Rows simulated per draw; the error of each value is at most 0.5/√rows.
+        Rows simulated per draw; the error of each value is at most 0.5/√rows. Where the posterior was sampled,
+        each is classified by all of its draws, which may take minutes.
     random_state : int, optional
     rule : optional
         Rule that the decisions are made by.
@@ -214,7 +216,7 @@ def expected_error_rate(
     rates, bound = [], model.family.bound
     draw_covariates = covariates_for(fitted, covariates, rows, rng)
     log_labels = fitted.calibrated(*posterior.scorer(fitted.rule if rule is None else rule))
-    for truth in thetas(posterior, draws, rng):
+    for _, truth in zip(counted(range(draws), "simulating rows"), thetas(posterior, draws, rng), strict=True):
         codes = rng.choice(model.n_classes, size=rows, p=truth[CLASS_WEIGHTS])
         X = model.family.simulate(truth, codes, rng, draw_covariates())
         read = X

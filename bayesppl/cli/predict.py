@@ -243,6 +243,8 @@ def _features(
     features = [name for name in names if name not in drop and (name in known or name not in keep)]
     surplus = [name for name in features if name not in known]
     absent = next((name for name in known if name in read and name not in features), None)
+    if absent in drop:
+        raise ValueError(f"--drop {absent!r} leaves out a column that the model needs; leave out the option")
     if absent is not None:
         raise ValueError(
             f"the model needs column {absent!r}, which is not among those of {str(data)!r}"

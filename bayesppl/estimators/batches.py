@@ -50,6 +50,8 @@ def fit_batches[T: DeclaredClassifier](
 
     Raises
     ------
+    TypeError
+        If ``clf`` is no declared classifier.
     ValueError
         If there is no batch, or for a batch that ``fit`` would refuse.
 
@@ -61,6 +63,11 @@ def fit_batches[T: DeclaredClassifier](
     >>> clf.class_count_.tolist()
     [3.0, 3.0]
     """
+    if not isinstance(clf, DeclaredClassifier):
+        raise TypeError(
+            f"clf must be one declared classifier, such as bayesppl.GaussianNB(), found a value of {type(clf)}: "
+            "it learns from batches by sums of their rows, which others do not have"
+        )
     declared = clf.classes if classes is None else classes
     learned, n_rows = None, 0
     for X, y, *rest in rows_shown(batches, _n_labels, "rows", None) if progress else batches:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
+from scipy.sparse import issparse
 
 from bayesppl.analysis.column_weights import calibrated
 from bayesppl.analysis.parameter_tables import row_names
@@ -334,6 +335,7 @@ def model_with_rows(X: Any, y: Any) -> pm.Model:
         "row": row_names(X, len(found)).tolist(),
     }
     with pm.Model(coords=coords) as model:
-        pm.Data("rows", as_observed(found.table.numeric()), dims=("row", "feature"))
+        rows = found.table.numeric()
+        pm.Data("rows", as_observed(rows.toarray() if issparse(rows) else rows), dims=("row", "feature"))
         pm.Data("labels", found.codes, dims="row")
     return model

@@ -32,6 +32,7 @@ _SEVERAL = (
     "it is several models and their weights; use one of them, as in clf.members_[{0!r}], which takes the columns "
     "as clf.recode(X, {0!r}) gives them"
 )
+_NONE_OF_OURS = "its members are estimators of other libraries; fit a declared model, such as bayesppl.MixedNB()"
 _ONE_MODEL = "fit one declared model, such as bayesppl.MixedNB(calibration='temperature')"
 _ALL_ROWS = "its weights come from leaving out every row in turn, for which all rows must be there; fit again"
 
@@ -77,7 +78,11 @@ class StackAnswers(Shell[Stack]):
         if name in _UNANSWERED:
             why = _UNANSWERED[name]
             if why is _SEVERAL:
-                why = why.format(self.stack_.members[0].name if self.__sklearn_is_fitted__() else "columns")
+                members = self.stack_.members if self.__sklearn_is_fitted__() else ()
+                own = [
+                    m.name for m in members if isinstance(m, Member)
+                ]  # others answer no questions of this package
+                why = why.format(own[0] if own else "columns") if own or not members else _NONE_OF_OURS
             raise SeveralModelsError(f"{type(self).__name__} has no {name}: {why}")
         return super().__getattribute__(name)  # which raises again what led here, such as that there is no fit
 

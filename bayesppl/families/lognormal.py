@@ -21,7 +21,7 @@ from bayesppl.conjugate import NormalInverseGamma, NormalInverseWishart
 from bayesppl.conjugate.membership import Membership
 from bayesppl.data.table import Table
 from bayesppl.families.bound import NumberColumns
-from bayesppl.families.family import Family
+from bayesppl.families.family import Family, Missing
 from bayesppl.families.gaussian import Covariance, Gaussian, MomentFamily
 from bayesppl.families.support import POSITIVE_NUMBERS, Support
 from bayesppl.families.transformed import Transformed
@@ -73,6 +73,10 @@ class LogGaussian(Transformed):
     support: ClassVar[Support] = POSITIVE_NUMBERS
 
     inner: MomentFamily
+
+    @property
+    def missing(self) -> Missing:  # type: ignore[override]
+        return self.inner.missing
 
     @cached_property
     def bound(self) -> NumberColumns:

@@ -75,6 +75,13 @@ def plot_decision_boundary(
     whole("draws", draws, 0)
     if len(table.names) != 2:
         raise ValueError(f"a decision boundary is drawn for two features; the classifier has {len(table.names)}")
+    known = clf.levels_of_columns()
+    levels = [name for name in table.names if any(isinstance(level, str) for level in known.get(name, ()))]
+    if levels:
+        raise ValueError(
+            f"a decision boundary is drawn along numbers, and column {levels[0]!r} holds levels; plot_columns "
+            "draws them"
+        )
     points = np.asarray(table.numeric(), dtype=float)
     ax = axes_or_new(ax)
     across, up = (grid_along(clf, points, column, 0.08, resolution) for column in (0, 1))

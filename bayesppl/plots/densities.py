@@ -118,13 +118,16 @@ def plot_class_densities(
         raise ValueError(
             f"column {table.names[0]!r} has a probability of zero beside its density; plot_columns draws both"
         )
+    of_levels = ValueError(
+        f"column {table.names[0]!r} holds levels or bins, which have probabilities and no density; plot_columns "
+        "draws them"
+    )
+    if table.names[0] in family.bound.levels_of_columns:
+        raise of_levels
     values = np.asarray(table.numeric(), dtype=float)[:, 0]
     codes = Rows.read(X, y, classes=clf.classes_).codes
-    if is_mass and (table.names[0] in family.bound.levels_of_columns or (values % 1 > 0).any()):
-        raise ValueError(
-            f"column {table.names[0]!r} holds levels or bins, which have probabilities and no density; "
-            "plot_columns draws them"
-        )
+    if is_mass and (values % 1 > 0).any():
+        raise of_levels
     grid = grid_along(clf, values[:, None], 0, 0.15, resolution)
     grid = grid if is_mass else beside_values(grid, values)
     rows = MatrixTable(table.names, grid[:, None])

@@ -194,6 +194,8 @@ def plot_prior_posterior(
     if open_dims:
         raise ValueError(f"choose one label of {', '.join(map(repr, open_dims))}; one entry is drawn at a time")
     prior, posterior = (_selected(group[parameter], selection).values.ravel() for group in groups)
+    if not np.ptp(posterior):
+        raise ValueError(f"{parameter!r} is known to be {posterior[0]:g}, so that there is no density to draw")
 
     ax = axes_or_new(ax)
     low, high = np.quantile(posterior, [0.001, 0.999])

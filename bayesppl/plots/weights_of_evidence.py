@@ -239,8 +239,8 @@ def _strip(
     rule: Any,
 ) -> tuple[Array, Array, bool]:
     """Find values of a column, what each of them weighs, and whether they are numbers."""
-    column = table.column(name)
-    is_number = column.dtype.kind in "fiu" and clf.fitted_.model.family.bound.measures[name] != "mass"
+    column, measure = table.column(name), clf.fitted_.model.family.bound.measures[name]
+    is_number = column.dtype.kind in "fiu" and "density" in measure
     present = column[~missing(column)]
     if not len(present):
         raise ValueError(f"column {name!r} of X has no values; give rows that show its range")
@@ -250,7 +250,8 @@ def _strip(
         values = np.array(sorted(set(present.tolist()), key=lambda value: (str(type(value)), value)), dtype=object)
         if len(values) > _MOST_LEVELS:
             values = values[np.linspace(0, len(values) - 1, _MOST_LEVELS).round().astype(int)]
-    cells = np.full((len(values), len(table.names)), np.nan, dtype=object)
+    nothing = 0 if measure.endswith("mass given the row total") else np.nan  # a word that is not there
+    cells = np.full((len(values), len(table.names)), nothing, dtype=object)
     for other, cell in given.items():
         cells[:, table.names.index(other)] = cell
     cells[:, table.names.index(name)] = values

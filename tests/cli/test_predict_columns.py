@@ -148,6 +148,10 @@ def test_a_column_that_is_not_there_is_named_before_those_that_are(
     assert status == 2
     assert "the model needs column 'size', which is not among those of" in err
     assert "(did you mean 'Size'?); there are 'Size', 'garage', 'veil', 'kind'. Rename a column" in err
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    status, _, err = run("predict", tmp_path / "m.nc", tmp_path / "new.csv", "--drop", "garage")
+    assert status == 2
+    assert "--drop 'garage' leaves out a column that the model needs; leave out the option" in err
 
 
 @pytest.mark.parametrize("kept", [["predicted"], ["kind", "p(a)"], ["kind", "kind"]])

@@ -152,6 +152,12 @@ def test_columns_that_are_not_read_may_differ_between_parquet_files(tmp_path):
         bp.GaussianNB().fit_parquet(tmp_path, "label")
 
 
+@pytest.mark.parametrize("clf", [bp.AutoClassifier(), bp.GaussianNB, "gaussian-nb"])
+def test_what_does_not_learn_from_batches_is_refused(clf):
+    with pytest.raises(TypeError, match=r"clf must be one declared classifier, .* found a value of"):
+        bp.fit_batches(clf, [([[0.0], [1.0]], ["a", "b"])], classes=["a", "b"])
+
+
 def test_files_that_are_not_there_or_not_parquet_are_named(tmp_path):
     (tmp_path / "m.csv").write_text("a,label\n1,x\n")
     with pytest.raises(ValueError, match=r"m\.csv' is no Parquet file, nor a folder of them"):

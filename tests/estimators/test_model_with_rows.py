@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
+from scipy.sparse import csr_array
 
 import bayesppl as bp
 
@@ -29,6 +30,11 @@ def test_a_model_that_was_begun_is_the_estimator():
     assert set(read.recognition()["solution"]) == {"exact"}
     assert read.classes_.tolist() == ["a", "b"]
     np.testing.assert_allclose(read.predict_proba(X[["dashes", "dots"]]), clf.predict_proba(X), rtol=1e-10)
+
+
+def test_sparse_rows_become_dense():
+    model = bp.model_with_rows(csr_array([[1, 0], [0, 2]]), ["a", "b"])
+    np.testing.assert_array_equal(model["rows"].get_value(), [[1, 0], [0, 2]])
 
 
 def test_rows_that_are_no_numbers_or_do_not_match_are_refused():

@@ -72,6 +72,15 @@ def _assert_read_off(ax, clf, X, label, against):
     np.testing.assert_allclose(np.interp(height, y, x), weights, rtol=1e-6, atol=1e-9)
 
 
+def test_a_nomogram_of_words_weighs_each_count_by_its_log_ratio():
+    counts = [[3, 1], [0, 2], [5, 4], [1, 1]]
+    clf = bp.MultinomialNB(bp.Dirichlet(2.0), rule="mean").fit(counts, ["a", "a", "b", "b"])
+    ax = plot_nomogram(clf, counts, "a")
+    ratio = np.log(5 / 10) - np.log(8 / 15)  # of "x0", whose largest count is 5
+    drawn = np.concatenate([line.get_xdata() for line in ax.lines])
+    assert np.isclose(drawn, 5 * ratio).any()
+
+
 def test_a_nomogram_of_levels_names_them():
     X = pd.DataFrame({"colour": ["red", "red", "blue", "green"], "size": ["s", "l", "s", None]})
     ax = plot_nomogram(bp.CategoricalNB().fit(X, ["a", "a", "b", "b"]), X, "a")

@@ -177,6 +177,17 @@ def test_codes_of_levels_are_no_counts():
     X, y = [[10], [200], [5000], [10]] * 5, [0, 1, 1, 0] * 5
     with pytest.raises(ValueError, match="holds levels or bins"):
         plots.plot_class_densities(bp.CategoricalNB().fit(X, y), X, y)
+    texts, own = pd.DataFrame({"k": list("pq") * 20, "l": list("rrss") * 10}), list("ab") * 20
+    with pytest.raises(ValueError, match="column 'k' holds levels or bins"):
+        plots.plot_class_densities(bp.CategoricalNB().fit(texts[["k"]], own), texts[["k"]], own)
+    with pytest.raises(ValueError, match="along numbers, and column 'k' holds levels; plot_columns draws"):
+        plots.plot_decision_boundary(bp.CategoricalNB().fit(texts, own), texts)
+
+
+def test_what_is_known_has_no_density_to_draw():
+    clf = bp.GaussianNB(class_weights="uniform").fit([[0.0], [1.0], [3.0], [5.0]], ["u", "u", "v", "v"])
+    with pytest.raises(ValueError, match=r"'class_weights' is known to be 0\.5, so that there is no density"):
+        plots.plot_prior_posterior(clf, "class_weights", **{"class": "u"})
 
 
 def test_probabilities_beside_densities_of_models_written_in_pymc():

@@ -273,7 +273,7 @@ def test_parameters_laid_out_by_the_places_of_rows_do_not_depend_on_the_label(la
         y = label(SORTED)
         pm.Normal("x", laid_out(pm.Normal("own", 0.0, 1.0, shape=K)), 1.0, observed=np.linspace(0.0, 1.0, 12))
         pm.Normal("z", means()[y], 1.0, observed=np.ones((12, 2)))
-    with pytest.warns(UserWarning, match="no part in the classification: 'x'. .* not by the places of rows"):
+    with pytest.warns(UserWarning, match="not classified by .*: 'x'. .* not by the places of rows"):
         clf = bp.from_pymc(model)
     assert clf.recognition()["solution"].tolist() == ["exact", "unused", "exact"]
 

@@ -8,9 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 from pymc.variational.minibatch_rv import MinibatchRandomVariable
+from pytensor.graph.traversal import ancestors
 from pytensor.xtensor.type import XTensorType
 from scipy.linalg import LinAlgWarning
 
@@ -61,6 +63,8 @@ def read(model: Any, label_name: str, seed: int = 0, *, classes: Sequence[Hashab
 def _read(model: Any, label_name: str, classes: Sequence[Hashable] | None, rng: np.random.Generator) -> Reading:
     _require_tensors(model)
     label = find_label(model, label_name, classes)
+    if held := _held(model, label):
+        return _read(pm.do(model, held), label_name, classes, rng)
     _require_plain(model)
     whole = Coordinates.of_model(model)
     inputs = whole.inputs
@@ -86,6 +90,14 @@ def _read(model: Any, label_name: str, classes: Sequence[Hashable] | None, rng: 
         )
     found.sort(key=lambda block: not block.holds_label)
     return Reading(model, label, inputs, tuple(found), weights)
+
+
+def _held(model: Any, label: Label) -> dict[str, Array]:
+    """Find observed variables that others are computed from, and that are no rows: they are constants."""
+    above = set(ancestors([*(v for own in model.basic_RVs for v in own.owner.inputs), *model.potentials]))
+    observed = [v for v in model.observed_RVs if v in above and v is not label.variable]
+    values = evaluate([model.rvs_to_values[v] for v in observed])
+    return {v.name: held for v, held in zip(observed, values, strict=True) if held.shape[:1] != label.codes.shape}
 
 
 def _require_tensors(model: Any) -> None:

@@ -185,9 +185,9 @@ def _warn_of_unused(reading: Reading) -> None:
     label = reading.label.name
     if reading.unused:
         warn(
-            f"observed variables that do not depend on the label {label!r} have no part in the classification: "
-            f"{listed(reading.unused)}. Where one should, index its parameters by the label within the model, as "
-            f"in mu[{label}], not by the places of rows or by data",
+            f"new rows are not classified by observed variables that do not depend on the label {label!r}: "
+            f"{listed(reading.unused)}. Where they should be, index their parameters by the label within the "
+            f"model, as in mu[{label}], not by the places of rows or by data",
             UserWarning,
         )
 
