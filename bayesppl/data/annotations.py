@@ -82,6 +82,14 @@ def resolve_noise(noise: Any, n_annotators: int, classes: Array) -> tuple[Array,
 def doubted(rows: Rows, noise: Any) -> Rows:
     """Return the same rows with labels that may be wrong: one vote for each, by one annotator."""
     errors, are_known = resolve_noise(noise, 1, rows.classes)
+    impossible = np.flatnonzero(are_known & (errors[0].max(0) == 0)[rows.codes])
+    if len(impossible):
+        label = rows.classes.tolist()[rows.codes[impossible[0]]]
+        raise RowError(
+            f"label_noise gives the label {label!r} the probability zero whatever the class, and it is that of row ",
+            int(rows.known_places[impossible[0]]),
+            "; give its column a probability, or drop such rows",
+        )
     whole, weights = rows.whole
     alike = np.zeros(len(rows), dtype=np.intp)
     votes = Votes(rows.known_places, alike, rows.codes.astype(np.intp), ("y",), errors, are_known)

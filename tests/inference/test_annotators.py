@@ -513,3 +513,8 @@ def test_where_em_finds_no_mode_gibbs_draws(family):
         bp.GenerativeClassifier(family, inference="em", label_noise=noise).fit(X, y)
     drawn = bp.GenerativeClassifier(family, inference=bp.Gibbs(draws=20), label_noise=noise).fit(X, y)
     assert drawn.score(X, y) > 0.9
+
+
+def test_labels_that_are_impossible_are_refused():
+    with pytest.raises(ValueError, match=r"gives the label 'b' the probability zero whatever .* of row 2; give"):
+        bp.GaussianNB(inference="em", label_noise=[[1.0, 0.0], [1.0, 0.0]]).fit([[0.0], [1.0], [2.0]], list("aab"))
