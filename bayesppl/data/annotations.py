@@ -86,7 +86,7 @@ def doubted(rows: Rows, noise: Any) -> Rows:
     if len(impossible):
         label = rows.classes.tolist()[rows.codes[impossible[0]]]
         raise RowError(
-            f"label_noise gives the label {label!r} the probability zero whatever the class, and it is that of row ",
+            f"label_noise gives the label {label!r} probability zero whatever the class, and it is that of row ",
             int(rows.known_places[impossible[0]]),
             "; give its column a probability, or drop such rows",
         )
