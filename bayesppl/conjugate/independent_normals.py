@@ -47,6 +47,9 @@ from bayesppl.kernels.student import (
     weighted_log1p_squares,
 )
 
+#: Of heavier rows the powers of the formula above are so high that their difference loses digits.
+_HEAVY = 1e4
+
 
 def log_predictive(posterior: NormalInverseGamma) -> LogDensity:
     """Return log p(x | y = k, data) as a function of rows, whose cells may be missing."""
@@ -108,8 +111,8 @@ def leave_one_out(
     posterior: NormalInverseGamma, statistics: Any, rows: NumberRows, members: Membership
 ) -> tuple[Array, Array] | None:
     """Leave rows out; see :func:`bayesppl.conjugate.pair_forms.leave_one_out`. None where its formula serves."""
-    present = observed_mask(rows.X)
-    if members.few_weights is None or (posterior.shared and present is not None):
+    present, weights = observed_mask(rows.X), members.few_weights
+    if weights is None or weights.max(initial=0.0) > _HEAVY or (posterior.shared and present is not None):
         return None
     fitted = log_predictive(posterior)(rows)
     return fitted, _leave_out(posterior, rows.X, present, members, fitted)

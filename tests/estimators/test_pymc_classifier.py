@@ -718,6 +718,15 @@ def test_observed_hyperparameters_are_constants(of_prior, shape):
     np.testing.assert_allclose(found.predict_proba([[0.5, 1.0]]), expected.predict_proba([[0.5, 1.0]]), rtol=1e-12)
 
 
+def test_priors_that_are_computed_from_observed_rows_are_refused():
+    with pm.Model() as model:
+        z = pm.Normal("z", 0.0, 1.0, observed=np.arange(6.0))
+        label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(6) % 2)
+        pm.Normal("x", pm.Normal("mu", z.mean(), 1.0, shape=2)[label], 1.0, observed=np.arange(6.0))
+    with pytest.raises(ValueError, match="the prior of 'mu' is computed from the observed variable 'z'"):
+        bp.from_pymc(model)
+
+
 def test_class_weights_may_depend_on_what_all_rows_observed():
     values = np.linspace(-1.0, 3.0, 12)
     with pm.Model() as model:

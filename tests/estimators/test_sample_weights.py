@@ -175,6 +175,18 @@ def test_no_weights_make_the_mode_of_a_probability_more_than_one():
         assert np.isfinite(probabilities).all()
 
 
+@pytest.mark.filterwarnings("ignore:sample_weight holds whole numbers")
+@pytest.mark.parametrize("structure", ["diag", "tied_diag", "spherical"])
+@pytest.mark.parametrize("weight", [3e3, 1e9, 1e18])
+def test_rows_of_any_weight_are_left_out_as_by_refits(structure, weight):
+    clf = bp.GenerativeClassifier(bp.Gaussian(structure, bp.NormalInverseGamma(3.0, 0.1, 2.0, 1.0)))
+    found = clone(clf).fit(X, Y, np.full(150, weight)).loo()
+    for i in (0, 70, 133):
+        kept = np.arange(150) != i
+        again = clone(clf).fit(X[kept], Y[kept], np.full(149, weight)).predict_proba(X[[i]])
+        np.testing.assert_allclose(found.proba[[i]], again, rtol=1e-8, atol=1e-14)
+
+
 def test_the_page_of_weights_gives_the_limits_that_are_kept():
     page = (Path(__file__).parents[2] / "docs" / "theory" / "meanings.md").read_text(encoding="utf-8")
     low, high = (round(np.log10(limit)) for limit in (LEAST_WEIGHT, LARGEST_WEIGHT))

@@ -66,6 +66,7 @@ def _read(model: Any, label_name: str, classes: Sequence[Hashable] | None, rng: 
     if held := _held(model, label):
         return _read(pm.do(model, held), label_name, classes, rng)
     _require_plain(model)
+    _require_priors(model)
     whole = Coordinates.of_model(model)
     inputs = whole.inputs
     theta = whole.theta(whole.draw(1, rng, 0.1))
@@ -98,6 +99,17 @@ def _held(model: Any, label: Label) -> dict[str, Array]:
     observed = [v for v in model.observed_RVs if v in above and v is not label.variable]
     values = evaluate([model.rvs_to_values[v] for v in observed])
     return {v.name: held for v, held in zip(observed, values, strict=True) if held.shape[:1] != label.codes.shape}
+
+
+def _require_priors(model: Any) -> None:
+    """Refuse priors that are computed from observed rows."""
+    for variable in model.free_RVs:
+        found = sorted(v.name for v in ancestors(variable.owner.inputs) if v in model.observed_RVs)
+        if found:
+            raise ValueError(
+                f"the prior of {variable.name!r} is computed from the observed variable {found[0]!r}: compute it "
+                "from the numbers that this holds, before the model is declared"
+            )
 
 
 def _require_tensors(model: Any) -> None:

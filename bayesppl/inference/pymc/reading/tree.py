@@ -70,7 +70,7 @@ def in_order_of(model: pm.Model, tree: Any) -> Any:
     if not sizes["chain"] or sizes["draw"] < 2:
         raise ValueError(
             f"draws must have chains of two draws or more, as pm.sample returns them, found the sizes {sizes}: "
-            "keep the dims chain and draw, as by isel(chain=[1])"
+            "sample two draws or more, and keep the dims chain and draw, as by isel(chain=[0])"
         )
     of_model = {v.name: tuple(model.named_vars_to_dims.get(v.name) or ()) for v in model.free_RVs}
     for dim in {dim for dims in of_model.values() for dim in dims} & drawn.indexes.keys():
