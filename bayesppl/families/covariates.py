@@ -58,8 +58,8 @@ def check_covariates(given: Mapping[str, Any], supports: Mapping[str, Support], 
             f"covariates lack {absent[0]!r}; pass {example_of(supports)}, each one number or {n_rows} of them"
         )
     if unknown:
-        known = f"it has {', '.join(map(repr, supports))}" if supports else "its rows have none"
-        raise ValueError(f"covariate {unknown[0]!r} is unknown to this model: {known}")
+        known = f"given {', '.join(map(repr, supports))}" if supports else "without any"
+        raise ValueError(f"covariate {unknown[0]!r} is unknown here: rows of this model are simulated {known}")
     checked = {}
     for name, support in supports.items():
         values = np.asarray(given[name])
