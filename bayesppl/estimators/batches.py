@@ -70,8 +70,10 @@ def fit_batches[T: DeclaredClassifier](
         )
     declared = clf.classes if classes is None else classes
     learned, n_rows = None, 0
-    for X, y, *rest in rows_shown(batches, _n_labels, "rows", None) if progress else batches:
-        weights = rest[0] if rest else None
+    for batch in rows_shown(batches, _n_labels, "rows", None) if progress else batches:
+        if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
+            raise TypeError(f"batches must hold (X, y) or (X, y, sample_weight), found a value of {type(batch)}")
+        X, y, weights = (*batch, None)[:3]
         with rows_before(n_rows):
             if learned is not None:
                 learned = learned.plus(X, y, weights, n_jobs=clf.n_jobs)

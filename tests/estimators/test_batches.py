@@ -158,6 +158,12 @@ def test_what_does_not_learn_from_batches_is_refused(clf):
         bp.fit_batches(clf, [([[0.0], [1.0]], ["a", "b"])], classes=["a", "b"])
 
 
+def test_rows_in_place_of_batches_are_refused():
+    frame = table(20)
+    with pytest.raises(TypeError, match=r"batches must hold \(X, y\) or .* found a value of <class 'pandas"):
+        bp.fit_batches(bp.GaussianNB(), (frame[["a"]], frame["label"]), classes=list("xyz"))
+
+
 def test_files_that_are_not_there_or_not_parquet_are_named(tmp_path):
     (tmp_path / "m.csv").write_text("a,label\n1,x\n")
     with pytest.raises(ValueError, match=r"m\.csv' is no Parquet file, nor a folder of them"):
