@@ -727,6 +727,25 @@ def test_priors_that_are_computed_from_observed_rows_are_refused():
         bp.from_pymc(model)
 
 
+def test_values_that_are_learned_for_each_row_are_refused():
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(6) % 2)
+        true = pm.Normal("true", pm.Normal("mu", 0.0, 1.0, shape=2)[label], 1.0)
+        pm.Normal("x", true, 1.0, observed=np.arange(6.0))
+    with pytest.raises(ValueError, match=r"the prior of 'true' is computed from the label 'y': .* integrated out"):
+        bp.from_pymc(model)
+
+
+def test_observed_hyperparameters_that_inform_others_are_no_constants():
+    with pm.Model() as model:
+        weights = pm.Dirichlet("w", [1.0, 1.0])
+        survey = pm.Multinomial("survey", 100, weights, observed=[90, 10])
+        label = pm.Categorical("y", weights, observed=np.arange(6) % 2)
+        pm.Normal("x", pm.Normal("mu", survey / 100, 1.0, shape=2)[label], 1.0, observed=np.arange(6.0))
+    with pytest.raises(ValueError, match="the prior of 'mu' is computed from the observed variable 'survey'"):
+        bp.from_pymc(model)
+
+
 def test_class_weights_may_depend_on_what_all_rows_observed():
     values = np.linspace(-1.0, 3.0, 12)
     with pm.Model() as model:

@@ -66,7 +66,7 @@ def _read(model: Any, label_name: str, classes: Sequence[Hashable] | None, rng: 
     if held := _held(model, label):
         return _read(pm.do(model, held), label_name, classes, rng)
     _require_plain(model)
-    _require_priors(model)
+    _require_priors(model, label)
     whole = Coordinates.of_model(model)
     inputs = whole.inputs
     theta = whole.theta(whole.draw(1, rng, 0.1))
@@ -94,17 +94,31 @@ def _read(model: Any, label_name: str, classes: Sequence[Hashable] | None, rng: 
 
 
 def _held(model: Any, label: Label) -> dict[str, Array]:
-    """Find observed variables that others are computed from, and that are no rows: they are constants."""
+    """Find observed variables of a known distribution that others are computed from, and that are no rows.
+
+    They are constants.
+    """
     above = set(ancestors([*(v for own in model.basic_RVs for v in own.owner.inputs), *model.potentials]))
-    observed = [v for v in model.observed_RVs if v in above and v is not label.variable]
+    observed = [
+        v
+        for v in model.observed_RVs
+        if v in above and v is not label.variable and set(model.free_RVs).isdisjoint(ancestors(v.owner.inputs))
+    ]
     values = evaluate([model.rvs_to_values[v] for v in observed])
     return {v.name: held for v, held in zip(observed, values, strict=True) if held.shape[:1] != label.codes.shape}
 
 
-def _require_priors(model: Any) -> None:
-    """Refuse priors that are computed from observed rows."""
+def _require_priors(model: Any, label: Label) -> None:
+    """Refuse priors that are computed from labels or observed rows."""
     for variable in model.free_RVs:
-        found = sorted(v.name for v in ancestors(variable.owner.inputs) if v in model.observed_RVs)
+        above = set(ancestors(variable.owner.inputs))
+        if label.variable in above:
+            raise ValueError(
+                f"the prior of {variable.name!r} is computed from the label {label.name!r}: values that are learned "
+                "for each row have to be integrated out, as a normal error of measurement is by a larger standard "
+                "deviation; what follows from the number of rows in each class has to be computed beforehand"
+            )
+        found = sorted(v.name for v in model.observed_RVs if v in above)
         if found:
             raise ValueError(
                 f"the prior of {variable.name!r} is computed from the observed variable {found[0]!r}: compute it "
