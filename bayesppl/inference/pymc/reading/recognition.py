@@ -114,9 +114,9 @@ def _require_priors(model: Any, label: Label) -> None:
         above = set(ancestors(variable.owner.inputs))
         if label.variable in above:
             raise ValueError(
-                f"the prior of {variable.name!r} is computed from the label {label.name!r}: values that are learned "
-                "for each row have to be integrated out, as a normal error of measurement is by a larger standard "
-                "deviation; what follows from the number of rows in each class has to be computed beforehand"
+                f"the prior of {variable.name!r} is computed from the label {label.name!r}: values that are "
+                "learned for each row have to be integrated out, as a normal error of measurement is by a larger "
+                "standard deviation; what follows from the number of rows in each class has to be computed beforehand"
             )
         found = sorted(v.name for v in model.observed_RVs if v in above)
         if found:
