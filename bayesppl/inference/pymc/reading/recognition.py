@@ -116,7 +116,7 @@ def _require_priors(model: Any, label: Label) -> None:
             raise ValueError(
                 f"the prior of {variable.name!r} is computed from the label {label.name!r}: values that are "
                 "learned for each row have to be integrated out, as a normal error of measurement is by a larger "
-                "standard deviation; what follows from the number of rows in each class has to be computed beforehand"
+                "standard deviation; what follows from the number of rows in each class, compute beforehand"
             )
         found = sorted(v.name for v in model.observed_RVs if v in above)
         if found:
