@@ -82,9 +82,9 @@ def require_no_recoding(name: str, values: Array, label: Label) -> None:
     """Refuse values that differ by class only: new rows would need their label."""
     if differs_by_class(values, label) and not (values == values[:1]).all():
         raise ValueError(
-            f"{name!r} depends on the label by values of shape {values.shape} that are computed outside of the "
-            f"model: index the parameters by the label within the model, as in mu[{label.name}], or compare it "
-            "with the codes of the classes"
+            f"{name!r} depends on the label by values of shape {values.shape}, which are the same in all rows of "
+            f"each class: index the parameters by the label within the model, as in mu[{label.name}], or compare it "
+            "with the codes of the classes. Measurements that look like codes can be given in another unit"
         )
 
 

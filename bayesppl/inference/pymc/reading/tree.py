@@ -100,7 +100,9 @@ def _places(index: Any, labels: list[Any]) -> list[int]:
     """Find labels in an index, which holds them as xarray does: dates as time stamps, of other types texts."""
     try:
         sought = type(index)(labels).astype(index.dtype)
-        return list(range(len(index))) if index.equals(sought) else index.get_indexer(sought).tolist()
+        if index.equals(sought):
+            return list(range(len(index)))
+        return index.get_indexer(sought).tolist() if index.is_unique else []
     except (TypeError, ValueError):
         return []
 
