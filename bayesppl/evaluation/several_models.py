@@ -13,6 +13,7 @@ from bayesppl.analysis.evidence import prior_depends_on_data
 from bayesppl.analysis.parameter_tables import coord, row_names
 from bayesppl.analysis.scores import standard_error_of_sum
 from bayesppl.data.arguments import by_name
+from bayesppl.data.names import spelled
 from bayesppl.errors import ImproperError, UndefinedEstimateError
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.evaluation.comparison import require_declared
@@ -139,13 +140,16 @@ def _prior_weights(prior: Any, names: Sequence[str]) -> Array:
         if set(given) != set(names):
             raise ValueError(f"prior must name every model once, {names}, found {list(given)}")
         given = [given[name] for name in names]
-    weights = np.asarray(given)
-    is_one_each = weights.dtype.kind in "iuf" and weights.shape == (len(names),)
+    try:
+        weights = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        weights = np.empty(0)
+    is_one_each = weights.shape == (len(names),) and np.isfinite(weights).all()
     if not is_one_each or not (weights >= 0).all() or not weights.sum() > 0:
         raise ValueError(
-            f"prior must hold one non-negative number per model ({len(names)}), found {weights.tolist()!r}"
+            f"prior must hold one non-negative number per model ({len(names)}), found {spelled(given)}"
         )
-    return weights.astype(np.float64)
+    return weights
 
 
 def _name(models: Sequence[BayesClassifier] | Mapping[str, BayesClassifier]) -> Mapping[str, BayesClassifier]:

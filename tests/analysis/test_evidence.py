@@ -88,7 +88,7 @@ def test_improper_priors_are_refused():
         bp.compare_models([bp.GaussianNB(), bp.GaussianNB("jeffreys")], *IRIS)
 
 
-@pytest.mark.parametrize("prior", [[1.0], [-1.0, 2.0], [0.0, 0.0], "a"])
+@pytest.mark.parametrize("prior", [[1.0], [-1.0, 2.0], [0.0, 0.0], [np.inf, 1.0], "a"])
 def test_a_prior_that_does_not_fit_the_models_is_refused(prior):
     with pytest.raises(ValueError, match=r"prior must hold one non-negative number per model \(2\)"):
         bp.compare_models([bp.GaussianNB(), bp.GaussianNB(NIG)], *IRIS, prior=prior)

@@ -83,8 +83,8 @@ def require_no_recoding(name: str, values: Array, label: Label) -> None:
     if differs_by_class(values, label) and not (values == values[:1]).all():
         raise ValueError(
             f"{name!r} depends on the label by values of shape {values.shape}, which are the same in all rows of "
-            f"each class: index the parameters by the label within the model, as in mu[{label.name}], or compare it "
-            "with the codes of the classes. Measurements that look like codes can be given in another unit"
+            f"each class: index the parameters by the label within the model, as in mu[{label.name}], or compare "
+            "it with the codes of the classes. Measurements that look like codes can be given in another unit"
         )
 
 
