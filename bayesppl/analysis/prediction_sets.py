@@ -89,7 +89,8 @@ def predict_set(fitted: Fitted, X: Any, level: float = 0.9, by_class: bool = Fal
     the fit are exchangeable (such as independent draws of one population). It is valid for any number of rows,
     and however wrong the model is; a better model gives smaller sets. See :doc:`/howto/prediction_sets`.
 
-    The score of a row is the probability of its own label, predicted from all other rows, the new one among them.
+    The score of a row is the probability of its own label, predicted from all other rows, the new one among them,
+    by the predictive rule whatever the rule of the fit.
     Priors that depend on the data, ``class_weights="empirical"`` and the temperature of a calibrated fit are
     resolved from all n + 1 rows for every new row and label, as validity demands. Every row takes as long as two
     leave-one-outs of the fit; where classes share parameters, or learn from each other, as long as ``n_classes``.

@@ -702,15 +702,21 @@ def test_draws_have_the_coords_of_the_model_as_xarray_holds_them(labels):
     np.testing.assert_allclose(one, [mean / mean.sum()], rtol=1e-9)
 
 
+@pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("of_prior", [True, False])
 @pytest.mark.parametrize("shape", [(), (2,)])
-def test_observed_hyperparameters_are_constants(of_prior, shape):
+def test_observed_hyperparameters_are_constants(of_prior, shape, gaps):
+    rows = np.arange(12.0).reshape(6, 2)
+    rows = np.ma.masked_array(rows, rows == 3) if gaps else rows
+
     def build(hold):
         with pm.Model() as model:
             c = hold(np.full(shape, 0.3))
             label = pm.Categorical("y", pm.Dirichlet("w", np.ones(2)), observed=np.arange(6) % 2)
             mu = pm.Normal("mu", c if of_prior else 0.0, 3.0, shape=(2, 2))
-            pm.Normal("x", mu[label] + (0.0 if of_prior else c), 1.0, observed=np.arange(12.0).reshape(6, 2))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # PyMC's, that it would sample what is masked
+                pm.Normal("x", mu[label] + (0.0 if of_prior else c), 1.0, observed=rows)
         return bp.from_pymc(model)
 
     found, expected = build(lambda c: pm.Normal("c", 0.0, 1.0, observed=c)), build(lambda c: c)

@@ -15,6 +15,7 @@ import numpy as np
 import pymc as pm
 from pymc.distributions.distribution import PartialObservedRV, create_partial_observed_rv
 from pytensor.graph.basic import equal_computations
+from pytensor.graph.traversal import ancestors
 from pytensor.tensor.elemwise import DimShuffle
 from pytensor.tensor.subtensor import AdvancedSubtensor, Subtensor
 
@@ -43,7 +44,8 @@ def complete(model: Any) -> tuple[Any, dict[str, Array]]:
     for dim, labels in model.coords.items():
         found.add_coord(dim, labels, length=None if labels is not None else model.dim_lengths[dim])
     replaced: dict[Any, Any] = {}
-    for own in model.basic_RVs:
+    # what a variable is computed from comes before it, observed hyperparameters too
+    for own in sorted(model.basic_RVs, key=lambda variable: len(set(ancestors([variable])))):
         if own.name.removesuffix("_unobserved") in names.values():
             continue
         name, variable = names.get(own.name, own.name), own
