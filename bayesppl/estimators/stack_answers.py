@@ -79,10 +79,8 @@ class StackAnswers(Shell[Stack]):
             why = _UNANSWERED[name]
             if why is _SEVERAL:
                 members = self.stack_.members if self.__sklearn_is_fitted__() else ()
-                own = [
-                    m.name for m in members if isinstance(m, Member)
-                ]  # others answer no questions of this package
-                why = why.format(own[0] if own else "columns") if own or not members else _NONE_OF_OURS
+                answering = [m.name for m in members if isinstance(m, Member)] if members else ["columns"]
+                why = why.format(answering[0]) if answering else _NONE_OF_OURS
             raise SeveralModelsError(f"{type(self).__name__} has no {name}: {why}")
         return super().__getattribute__(name)  # which raises again what led here, such as that there is no fit
 

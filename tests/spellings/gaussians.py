@@ -121,25 +121,26 @@ def binary_label_by_switch(rows, codes):
     return model
 
 
-@spelling({"x": REAL[:, 0]}, BINARY, x="exact")
-def binary_label_as_condition(rows, codes):
+def _chosen_by(of_mean, of_precision, rows, codes):
+    """A normal column whose mean and precision are chosen by these conditions."""
     with pm.Model() as model:
         pm.Bernoulli("y", 0.4, observed=codes)
         t0, t1 = pm.Gamma("t0", 2.0, 1.0), pm.Gamma("t1", 3.0, 1.0)
         m0, m1 = pm.Normal("m0", 0.0, tau=0.5 * t0), pm.Normal("m1", 0.0, tau=0.5 * t1)
-        pm.Normal("x", pm.math.switch(codes, m1, m0), tau=pm.math.switch(codes, t1, t0), observed=rows["x"])
+        mean, tau = pm.math.switch(of_mean, m1, m0), pm.math.switch(of_precision, t1, t0)
+        pm.Normal("x", mean, tau=tau, observed=rows["x"])
     return model
+
+
+@spelling({"x": REAL[:, 0]}, BINARY, x="exact")
+def binary_label_as_condition(rows, codes):
+    return _chosen_by(codes, codes, rows, codes)
 
 
 @spelling({"x": REAL[:, 0]}, BINARY, x="exact")
 def binary_label_as_numbers(rows, codes):
-    with pm.Model() as model:
-        pm.Bernoulli("y", 0.4, observed=codes)
-        t0, t1 = pm.Gamma("t0", 2.0, 1.0), pm.Gamma("t1", 3.0, 1.0)
-        m0, m1 = pm.Normal("m0", 0.0, tau=0.5 * t0), pm.Normal("m1", 0.0, tau=0.5 * t1)
-        numbers = codes.astype(float)
-        pm.Normal("x", pt.switch(numbers, m1, m0), tau=pt.switch(pt.eq(numbers, 1), t1, t0), observed=rows["x"])
-    return model
+    numbers = codes.astype(float)
+    return _chosen_by(numbers, pt.eq(numbers, 1), rows, codes)
 
 
 @spelling({"x": REAL}, x="exact")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,12 @@ class Label:
     def model_codes(self) -> Array:
         """Return the codes as the model has them."""
         return np.asarray(self.order[self.codes])
+
+    @cached_property
+    def first_alike(self) -> Array:
+        """Return the place of the first row of the class of every row."""
+        _, first, code = np.unique(self.codes, return_index=True, return_inverse=True)
+        return np.asarray(first[code])
 
     @property
     def is_sorted(self) -> bool:

@@ -109,10 +109,10 @@ def _refuse_constants(found: Observed, label: Label | None, detail: str) -> NoRe
 
 def differs_by_class(values: Array, label: Label) -> bool:
     """Whether rows of the same class all have the same value, if some class has several rows."""
-    _, first, code = np.unique(label.codes, return_index=True, return_inverse=True)
-    if len(values) != len(code) or len(first) == len(code):
+    first = label.first_alike
+    if len(values) != len(first) or (first == np.arange(len(first))).all():
         return False
-    return bool(np.array_equal(values, values[first[code]]))
+    return bool(np.array_equal(values, values[first]))
 
 
 def _hint(constant: Array, label: Label | None) -> str:
