@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import re
 import tempfile
 import weakref
@@ -13,35 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from bayesppl.cli.files import STANDARD_INPUT, TEXT, Dialect, format_of, separator
-from bayesppl.cli.text_columns import (
-    TRUTHS,
-    SurveyedColumn,
-    TextColumns,
-    among,
-    literally,
-    number_in,
-    quoted,
-    without,
-)
+from bayesppl.cli.text_columns import TRUTHS, TextColumns, among, number_in
+from bayesppl.cli.typed_columns import survey
 
 # Threads, each of which holds rows of its own, and rows in multiples of which DuckDB passes them on.
 _THREADS, _CHUNK = 2, 2048
-
-# Types of DuckDB by what they hold.
-_KINDS = {
-    "unsigned": "UBIGINT",
-    "whole": r"U?(TINY|SMALL|BIG)?INT(EGER)?",
-    "long": r"U?HUGEINT|DECIMAL\(\d+,0\)",
-    "number": r"FLOAT|DOUBLE|DECIMAL.*",
-    "truth": "BOOLEAN",
-    "text": r"VARCHAR|ENUM.*|UUID",
-}
-
-# Those whose cells may be marked as missing.
-_MARKED = ("unsigned", "whole", "long", "number", "text")
-
-# What they are cast to, which DuckDB hands over otherwise as objects.
-_CASTS = {"text": "::varchar", "whole": "::bigint"}
 
 
 class DataFile:
@@ -90,26 +64,24 @@ class DataFile:
     ) -> None:
         import duckdb
 
-        suffix = format_of(path)
+        self.is_text = format_of(path) in TEXT
         if path != STANDARD_INPUT and not path.exists():
             raise ValueError(f"there is no file {str(path)!r}")
         self.path, self.categories = path, set[str]()
         self.dialect = dialect._replace(sep=separator(path, dialect.sep))
-        self.is_text = suffix in TEXT
         folder = tempfile.TemporaryDirectory()
         weakref.finalize(self, folder.cleanup)
-        self._folder = Path(folder.name)
         self._connection = duckdb.connect(config={"threads": _THREADS, "temp_directory": folder.name})
         # memory is bounded by the pages of a Parquet file, not by its groups of rows
         self._connection.execute("set disable_parquet_prefetching = true; set streaming_buffer_size = '1MB'")
         with self._refusals():
             if self.is_text:
-                text = TextColumns(path, self.dialect, known, {target, *features}, self._folder)
+                text = TextColumns(path, self.dialect, known, {target, *features}, Path(folder.name))
                 self._rows, self._has_row_names = text.rows, text.has_row_names
                 self.n_rows, self.columns = text.survey(self._connection, target, levels)
             else:
-                _require_typed(path, dialect)
-                self.n_rows, self.columns = self._survey_types(suffix, known or {})
+                typed = survey(self._connection, path, dialect, known or {}, Path(folder.name))
+                self._rows, self.n_rows, self.columns, self.categories = typed
         # plans that join tables of the marks of missing cells, or compare all columns, take minutes for thousands
         self._connection.execute("set disabled_optimizers = 'in_clause, common_subexpressions'")
         if not self.n_rows:
@@ -191,107 +163,6 @@ class DataFile:
             found: tuple[int, Any] | None = self._connection.execute(query).fetchone()
         return found
 
-    def _survey_types(
-        self, suffix: str, known: Mapping[str, Collection[str]]
-    ) -> tuple[int, dict[str, SurveyedColumn]]:
-        """Count the rows of a Parquet or Feather file, and the cells of its columns."""
-        from bayesppl.data.lazy import is_unnamed_index
-
-        execute, source = self._connection.execute, literally(self.path)
-        if suffix == ".feather":
-            source = f"{literally(self._copied_to_parquet())}/*.parquet"
-        elif self.path.is_dir():
-            if not any(self.path.rglob("*.parquet")):
-                raise ValueError(f"the folder {str(self.path)!r} holds no .parquet file")
-            source += "/**/*.parquet"
-            self._require_same_columns(source)
-        twice = execute(
-            f"select min(path_in_schema) from parquet_metadata({quoted(source)}) where row_group_id = 0 "
-            "group by file_name, lower(path_in_schema) having count(*) > 1 order by 1 limit 1"
-        ).fetchone()
-        if twice is not None:  # DuckDB would invent a name for one of them
-            raise ValueError(
-                f"{str(self.path)!r} names column {twice[0]!r} twice (capitals do not count); rename one of them"
-            )
-        rows = f"read_parquet({quoted(source)}, union_by_name = true)"  # or numbers are cut to those of the first
-        metadata = dict(
-            execute(
-                f"select decode(key) as name, first(value) from parquet_kv_metadata({quoted(source)}) "
-                "where name in ('pandas', 'ARROW:schema') group by name"
-            ).fetchall()
-        )
-        pandas = json.loads(metadata.get("pandas", "{}"))
-        self.categories = {
-            column["name"] for column in pandas.get("columns", []) if column["pandas_type"] == "categorical"
-        }
-        # whole numbers to all but pandas and Arrow, of nanoseconds or the like
-        durations = _durations(metadata.get("ARROW:schema", b"")) | {
-            column["name"]
-            for column in pandas.get("columns", [])
-            if column["numpy_type"].startswith("timedelta64")
-        }
-        described = execute(f"select * from {rows} limit 0").description
-        cells = {name: f"c{i}" for i, (name, *_) in enumerate(described)}
-        self._rows = f"(select * from {rows}) as t({', '.join(cells.values())})"
-        kinds = [
-            next((kind for kind, types in _KINDS.items() if re.fullmatch(types, str(found))), "other")
-            if name not in durations
-            else "other"
-            for name, found, *_ in described
-        ]
-        written = dict(cells)
-        for (name, cell), kind in zip(written.items(), kinds, strict=True):
-            marks = set(self.dialect.na_values).difference(known.get(name, ()))
-            if marks and kind in _MARKED:
-                cells[name] = without(cell, marks, marks, "try_cast({} as double)".format)
-        counts = ["count(*)", *(f"count({cell})" for cell in cells.values())]
-        [(n_rows, *found)] = execute(f"select {', '.join(counts)} from {self._rows}").fetchall()
-        for i, (cell, kind) in enumerate(zip(cells.values(), kinds, strict=True)):
-            if kind == "long":  # text where 64 bits do not hold all of them, as in a text file
-                short = execute(f"select count(try_cast({cell} as bigint)) from {self._rows}").fetchone()
-                kinds[i] = "whole" if short == (found[i],) else "text"
-        return n_rows, {
-            name: SurveyedColumn(
-                kind,
-                n_present,
-                0,
-                cell,
-                f"to_seconds({cell} - {cell})" if name in durations else f"{cell}{_CASTS.get(kind, '')}",
-                written[name],
-            )
-            for (name, cell), kind, n_present in zip(cells.items(), kinds, found, strict=True)
-            if not is_unnamed_index(name)
-        }
-
-    def _require_same_columns(self, source: str) -> None:
-        """Refuse a folder of files one of which lacks a column of the others."""
-        named = f"select file_name, name from parquet_schema({quoted(source)}) where duckdb_type is not null"
-        found = self._connection.execute(
-            f"with named as ({named}), files as (select distinct file_name from named), "
-            "names as (select distinct name from named) "
-            "from files, names where (file_name, name) not in (from named) order by all limit 1"
-        ).fetchone()
-        if found is not None:
-            raise ValueError(
-                f"{found[0]!r} has no column {found[1]!r}, which other files in {str(self.path)!r} have; write "
-                "all of them with the same columns"
-            )
-
-    def _copied_to_parquet(self) -> Path:
-        """Copy a Feather file, which DuckDB does not read, to a folder of Parquet files."""
-        try:
-            import pyarrow.dataset as ds
-        except ImportError:
-            raise ValueError(
-                f"reading .feather files needs pyarrow: install it, or convert {str(self.path)!r} to CSV"
-            ) from None
-        try:
-            dataset = ds.dataset(self.path, format="feather")
-        except ValueError as error:
-            raise ValueError(f"{str(self.path)!r} is not a feather file: {error}") from None
-        ds.write_dataset(dataset, self._folder, format="parquet", use_threads=False)  # threads would mix the rows
-        return self._folder
-
     @contextmanager
     def _refusals(self) -> Iterator[None]:
         """Refuse in words what DuckDB refuses."""
@@ -342,23 +213,3 @@ def known_texts(classifier: Any) -> dict[str, Collection[str]]:
     """Find the columns that a classifier has as text, with their levels."""
     levels = classifier.levels_of_columns().items()
     return {str(name): found for name, found in levels if all(isinstance(level, str) for level in found)}
-
-
-def _require_typed(path: Path, dialect: Dialect) -> None:
-    """Refuse options of text files for a file whose columns have types."""
-    for option in ("sep", "decimal", "encoding", "thousands"):
-        if getattr(dialect, option) != getattr(Dialect(), option):
-            raise ValueError(
-                f"--{option} is for text files, and {str(path)!r} is none; leave it out, and store the numbers "
-                "that are text there as numbers"
-            )
-
-
-def _durations(schema: bytes) -> set[str]:
-    """Find durations in the schema that polars and pyarrow write, where pyarrow is there to read it."""
-    try:
-        import pyarrow as pa
-    except ImportError:
-        return set()
-    fields = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(schema))) if schema else ()
-    return {field.name for field in fields if pa.types.is_duration(field.type)}
