@@ -724,6 +724,17 @@ def test_observed_hyperparameters_are_constants(of_prior, shape, gaps):
     np.testing.assert_allclose(found.predict_proba([[0.5, 1.0]]), expected.predict_proba([[0.5, 1.0]]), rtol=1e-12)
 
 
+def test_observed_hyperparameters_that_lack_a_value_are_refused():
+    with pm.Model() as model:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyMC's, that it would sample what is masked
+            c = pm.Normal("c", 0.0, 1.0, observed=np.ma.masked_invalid([0.7, np.nan]))
+        label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(6) % 2)
+        pm.Normal("x", pm.Normal("mu", c, 1.0, shape=2)[label], 1.0, observed=np.arange(6.0))
+    with pytest.raises(ValueError, match=r"'c', from which others are computed, lacks a value, .* without observed="):
+        bp.from_pymc(model)
+
+
 def test_priors_that_are_computed_from_observed_rows_are_refused():
     with pm.Model() as model:
         z = pm.Normal("z", 0.0, 1.0, observed=np.arange(6.0))

@@ -76,8 +76,15 @@ def partly_known(reading: Reading, model: GenerativeModel, rows: Rows, missing: 
     Raises
     ------
     ValueError
-        If a part of the model has no closed form.
+        If a part of the model has no closed form, or cells of what is no row are missing.
     """
+    rows_of = {variable.name for variable in reading.model.observed_RVs}
+    for name in missing:
+        if name not in rows_of:
+            raise ValueError(
+                f"{name!r}, from which others are computed, lacks a value, which is learned from rows alone; give "
+                "what is known a variable of its own, and what is not known one without observed="
+            )
     for block in reading.blocks:
         if block.solved is None and block.solution != "unused":
             why = f" ({block.why})" if block.why else ""
