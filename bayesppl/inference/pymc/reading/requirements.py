@@ -51,9 +51,11 @@ def require_rows(found: Observed, theta: Theta, label: Label, rng: np.random.Gen
     for taken in (rng.permutation(n_rows), order, np.roll(np.arange(n_rows), 1)):
         if not same_values(_scores(found, theta, label, taken), usual[:, taken]):
             _refuse_constants(found, label, "in another order its rows have other densities")
-    some = rng.permutation(n_rows)[: max(1, n_rows // 3)]
-    if not same_values(_scores(found, theta, label, some), usual[:, some]):
-        raise ValueError(f"{found.name!r} has rows that depend on each other: {_DEPEND}")
+    # those of a class, for the share of it among other rows must not matter
+    of_classes = [np.flatnonzero(label.codes == k) for k in np.unique(label.codes)]
+    for some in (rng.permutation(n_rows)[: max(1, n_rows // 3)], *of_classes):
+        if not same_values(_scores(found, theta, label, some), usual[:, some]):
+            raise ValueError(f"{found.name!r} has rows that depend on each other: {_DEPEND}")
 
 
 def _scores(found: Observed, theta: Theta, label: Label, taken: Array) -> Array:
