@@ -294,16 +294,23 @@ def divide(
         return (odds(singles + none) - before)[None], after, before, True
     steps = steps_of_units()
     out = np.zeros((int(steps.lot.max(initial=0)) + 1, len(at), *before.shape))
+    undefined = np.zeros_like(out)  # share of the orders
     others = None if adds_up and np.isfinite(singles).all() else score(steps.sets @ units)
     for draws in row_ranges(len(before), len(steps.sets) * before[0].size, MOST_NUMBERS):
         joint = none[draws] + _sums(singles[:, draws], steps.sets) if others is None else others[:, draws]
         values = odds(joint)
+        weights, to = steps.weight[:, None, None, None], (steps.lot, steps.unit)
         with np.errstate(invalid="ignore"):
-            # nothing where both are infinite alike, for nothing is left to gain
             gains = values[steps.after] - values[steps.before]
-            gains[values[steps.after] == values[steps.before]] = 0.0
-        np.add.at(out[:, :, draws], (steps.lot, steps.unit), steps.weight[:, None, None, None] * gains)
-    return out * len(out), after, before, len(at) < 2
+        # after what is impossible under a class nothing is left to gain, and the other orders decide
+        is_lost = np.isinf(values[steps.after]) & (values[steps.after] == values[steps.before])
+        gains[is_lost] = 0.0
+        np.add.at(out[:, :, draws], to, weights * gains)
+        if is_lost.any():
+            np.add.at(undefined[:, :, draws], to, weights * is_lost)
+    defined = 1 - undefined * len(out)
+    out = np.where(defined > _ADDS_UP, out * len(out) / np.maximum(defined, _ADDS_UP), 0.0)
+    return out, after, before, len(at) < 2
 
 
 def _sums(singles: Array, sets: Array) -> Array:

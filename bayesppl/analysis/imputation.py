@@ -127,6 +127,9 @@ def _frame(fitted: Fitted, table: Table, X: Any, cells: dict[Any, Array]) -> Any
         filled[gaps] = values[gaps]
         frame[name] = filled.astype(bool) if is_truth else filled.infer_objects()
     if isinstance(X, pd.DataFrame):
+        # names that are no text, as they are there
+        places = fitted.columns.align(pd.DataFrame([range(X.shape[1])], columns=X.columns))
+        frame.columns = X.columns[[int(places.column(name)[0]) for name in frame]]
         for name in [name for name in frame if name in X and X[name].dtype != object]:
             if (
                 isinstance(X[name].dtype, pd.CategoricalDtype)

@@ -116,7 +116,7 @@ def predict(
     def classified() -> Iterator[Any]:
         for frame, copies in shown(file.read(rows, keep), "classifying", file.n_rows):
             with rows_before(int(frame.index[0])):
-                features = frame[names]
+                features = frame.reindex(columns=fitted)  # those that no answer depends on may be absent
                 predictions = _predictions(classifier, features, rule, interval, draws, seed)
                 if explain is not None:
                     predictions |= _reasons(classifier, features, predictions["predicted"], rule, explain, seed)

@@ -130,9 +130,10 @@ def skip_unseen(table: Table, codes: Array, names: Sequence[Hashable], unseen: A
 
 def skipped_in_words(names: Sequence[Hashable], found: Sequence[Sequence[Hashable]], rows: Array) -> str:
     """Describe the levels of columns that did not occur, and in how many rows they are: ``rows`` is a mask."""
+    n_rows = int(rows.sum())
     return (
-        f"{_list_columns(names, found)} that did not occur in training, in {int(rows.sum())} rows: such cells are "
-        "skipped"
+        f"{_list_columns(names, found)} that did not occur in training, in {n_rows} row{'s' * (n_rows != 1)}: "
+        "such cells are skipped"
     )
 
 

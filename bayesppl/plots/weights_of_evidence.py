@@ -71,7 +71,7 @@ def plot_explanation(
     matplotlib.axes.Axes
         Of one row, its weights, with credible intervals where the explanation has ``draws``. Of several rows,
         averages and intervals that hold the weights of 89% of the rows. Bars and the class prior add up to the log
-        odds.
+        odds. Infinite weights reach to the edge, and are named so.
 
     Examples
     --------
@@ -96,15 +96,21 @@ def plot_explanation(
     cells = found["cell"].values[0] if found.sizes["row"] == 1 else [""] * len(names)
     order = np.argsort(-np.abs(weight), kind="stable")
     shown, hidden = order[:most], order[most:]
-    bars = [(names[d], f" = {short_names([cells[d]], 12)[0]}" if cells[d] else "", weight[d]) for d in shown]
+    values = [f" = {short_names([cells[d]], 12)[0]}" if cells[d] else "" for d in shown]
+    bars = [(names[d], value + _infinity(weight[d]), weight[d]) for d, value in zip(shown, values, strict=True)]
     if len(hidden):
         bars.append((f"{len(hidden)} other columns", "", weight[hidden].sum()))
     bars.append(("class prior", "", float(found["prior"])))
 
     ax = axes_of_rows(ax, [name for name, *_ in bars], [end for _, end, _ in bars], line=0.28, around=1.3)
-    draw_bars(ax, np.array([value for *_, value in bars]))
+    heights, ends = np.array([value for *_, value in bars]), []
     if lower is not None and upper is not None:
-        ax.hlines(range(len(shown)), lower[shown], upper[shown], color="black", linewidth=1.2)
+        ends = [lower[shown], upper[shown]]
+    lengths = np.abs(np.concatenate([heights, *ends]))
+    edge = 1.2 * (lengths[np.isfinite(lengths)].max() or 1.0)  # that infinite ones reach
+    draw_bars(ax, np.clip(heights, -edge, edge))
+    if ends:
+        ax.hlines(range(len(shown)), *np.clip(ends, -edge, edge), color="black", linewidth=1.2)
     what = (
         "weight of evidence"
         if found.sizes["row"] == 1
@@ -124,11 +130,17 @@ def explain(clf: BayesClassifier | AutoClassifier, *arguments: Any, **options: A
     return clf.explain(*arguments, **options)
 
 
+def _infinity(weight: float) -> str:
+    """Write what no length of a bar shows."""
+    return f": {'+' if weight > 0 else '−'}∞" if np.isinf(weight) else ""
+
+
 def _weights(found: xr.Dataset) -> tuple[Array, Array | None, Array | None]:
     """Find the weight of every column, and the ends of its interval where there is one."""
     weight = found["weight"]
     if found.sizes["row"] > 1:
-        lower, upper = np.quantile(weight, tails(found.attrs.get("prob", PROB)), axis=0)
+        method: Any = "linear" if np.isfinite(weight).all() else "inverted_cdf"  # nothing is between infinities
+        lower, upper = np.quantile(weight, tails(found.attrs.get("prob", PROB)), axis=0, method=method)
         return weight.mean("row").values, lower, upper
     if "lower" in found:
         return weight.values[0], found["lower"].values[0], found["upper"].values[0]

@@ -297,6 +297,18 @@ def test_a_family_that_sums_over_too_many_levels_is_explained_as_a_candidate():
     np.testing.assert_allclose(found["weight"].sum("feature") + found["prior"], found["log_odds"], rtol=1e-9)
 
 
+@pytest.mark.parametrize("rule", ["mle", "map"])
+def test_other_columns_weigh_the_same_beside_one_that_is_impossible(rule):
+    X = pd.DataFrame({"cabin": list("AAAAABBB"), "age": [20.0, 31, 40, 27, 33, 45, 52, 38]})
+    clf = bp.MixedNB().fit(X, np.repeat(["lost", "saved"], 4))
+    found = clf.explain(X[5:6], against="lost", rule=rule)["weight"].sel({"class": "saved"})
+    estimates = clf.estimates([rule])
+    means, variances = (estimates[f"gaussian_{name}"].values[0, :, 0] for name in ("mean", "variance"))
+    lost, saved = stats.norm.logpdf(45.0, means, np.sqrt(variances))
+    assert found.sel(feature="cabin").item() == np.inf
+    assert found.sel(feature="age").item() == pytest.approx(saved - lost, rel=1e-12)
+
+
 def test_new_levels_are_named_once() -> None:
     X = pd.DataFrame({"a": list("uvuvuvvu"), "b": list("uuvvuvuv"), "c": [0.5, 1.0, 2.0, 2.5, 0.0, 1.5, 3.0, 2.0]})
     clf = bp.MixedNB().fit(X, [0, 0, 0, 1, 0, 1, 1, 1])

@@ -154,6 +154,20 @@ def test_a_column_that_is_not_there_is_named_before_those_that_are(
     assert "--drop 'garage' leaves out a column that the model needs; leave out the option" in err
 
 
+def test_a_column_that_no_answer_depends_on_may_be_absent(run: Any, tmp_path: Any, frame: pd.DataFrame) -> None:
+    named = frame.assign(id=[f"n{i}" for i in range(len(frame))])
+    with pytest.warns(UserWarning, match="'id'"):
+        clf = bp.AutoClassifier().fit(named.drop(columns="kind"), named["kind"])
+    assert "id" not in clf.columns_read()
+    clf.save(tmp_path / "m.npz")
+    named.drop(columns="kind").to_csv(tmp_path / "new.csv", index=False)
+    expected = run("predict", tmp_path / "m.npz", tmp_path / "new.csv")
+    assert expected[0] == 0
+    assert run("predict", tmp_path / "m.npz", tmp_path / "new.csv", "--drop", "id") == expected
+    named.drop(columns=["kind", "id"]).to_csv(tmp_path / "new.csv", index=False)
+    assert run("predict", tmp_path / "m.npz", tmp_path / "new.csv") == expected
+
+
 @pytest.mark.parametrize("kept", [["predicted"], ["kind", "p(a)"], ["kind", "kind"]])
 def test_two_columns_of_one_name_are_not_written(
     run: Any, tmp_path: Any, frame: pd.DataFrame, kept: list[str]

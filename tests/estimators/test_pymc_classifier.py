@@ -656,8 +656,45 @@ def test_new_rows_of_unknown_groups_and_infinite_covariates_are_refused():
     assert clf.predict_proba(rows).shape == (2, 2)
     with pytest.raises(ValueError, match="'x' is given places of 'site' that its parameters do not have"):
         clf.predict_proba(rows | {"site": [0, 3]})
+    with pytest.raises(ValueError, match=r"that its parameters do not have \(-1 would be counted from the end\)"):
+        clf.predict_proba(rows | {"site": [0, -1]})
+    with pytest.raises(ValueError, match="column 'site' holds the text 'a' in row 1"):
+        clf.predict_proba(rows | {"site": [0, "a"]})
     with pytest.raises(ValueError, match="column 'dose' holds inf in row 1, and only finite numbers in the fit"):
         clf.predict_proba(rows | {"dose": [0.0, np.inf]})
+
+
+@pytest.mark.parametrize(
+    ("effect", "values"),
+    [(lambda b, z: b * z, np.arange(6)), (lambda b, z: pm.math.switch(z, b, 0.0), np.arange(6) > 2)],
+)
+def test_covariates_are_of_the_type_that_the_model_holds(effect, values):
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(6) % 2)
+        b = pm.Normal("b", 0.0, 1.0, shape=2)
+        pm.Laplace("x", effect(b[label], pm.Data("z", values)), 1.0, observed=np.arange(6.0))
+    clf = bp.from_pymc(model, draws=draws_of("b", np.array([[[0.0, 2.0]] * 30])))
+    if values.dtype == bool:
+        for value in (0.5, 2, -1):
+            with pytest.raises(
+                ValueError, match=f"column 'z' holds truth values in the model, and {value:g} in row 0"
+            ):
+                clf.predict_proba({"x": [1.0], "z": [value]})
+    mean = 2.0 if values.dtype == bool else -2.0
+    proba = clf.predict_proba({"x": [1.0], "z": [True] if values.dtype == bool else [-1]})
+    density = np.exp([-1.0, -abs(1.0 - mean)])
+    np.testing.assert_allclose(proba, [density / density.sum()], rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_covariates_that_are_scaled_by_all_rows_are_refused(seed):
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(24) % 2)
+        z = pm.Data("z", np.random.default_rng(seed).integers(3, size=24))
+        mean = pm.Normal("mu", shape=2)[label] + pm.Normal("b") * z / z.max()
+        pm.Normal("x", mean, 1.0, observed=np.arange(24.0))
+    with pytest.raises(ValueError, match="'x' has rows that depend on each other"):
+        bp.from_pymc(model)
 
 
 @pytest.mark.parametrize("start", [0, 1])

@@ -121,14 +121,14 @@ def test_one_warning_for_all_columns_of_unseen_levels(estimator):
 @pytest.mark.parametrize(
     ("cells", "words"),
     [
-        ([["w", "p"]], r"^column 'x0' holds 'w', a level that did not occur in training, in 1 rows"),
+        ([["w", "p"]], r"^column 'x0' holds 'w', a level that did not occur in training, in 1 row:"),
         (
             [["w", "p"], ["x", "p"]],
             r"^column 'x0' holds 'w' and 1 more levels that did not occur in training, in 2 rows",
         ),
         (
             [["w", "s"]],
-            r"^columns 'x0' \('w'\) and 'x1' \('s'\) hold 2 levels that did not occur in training, in 1 rows",
+            r"^columns 'x0' \('w'\) and 'x1' \('s'\) hold 2 levels that did not occur in training, in 1 row:",
         ),
     ],
 )

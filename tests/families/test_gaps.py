@@ -124,6 +124,14 @@ class TestImpute:
         # 200 draws of a standard deviation of .44, and the regression by 200 rows
         np.testing.assert_allclose(filled["v"], intercept + slope * asked["u"], atol=4 * 0.44 / np.sqrt(200) + 0.1)
 
+    @pytest.mark.parametrize("names", [range(2), [2021, 2020], pd.date_range("2020", periods=2)])
+    def test_names_that_are_no_text_stay_as_they_are(self, names):
+        X = self.X.set_axis(names, axis=1)
+        holes = X[::2].mask(np.arange(200).reshape(100, 2) % 3 == 0)
+        filled = bp.LinearDiscriminantAnalysis().fit(X, self.y).impute(holes, random_state=0)
+        assert filled.columns.tolist() == X.columns.tolist()
+        assert holes.fillna(filled).notna().all(axis=None)
+
     @pytest.mark.parametrize("rows", [[[1.0, np.nan]], np.array([[1.0, np.nan]], dtype=np.float32)])
     def test_rows_may_be_lists_or_of_few_digits(self, rows):
         filled = bp.LinearDiscriminantAnalysis().fit(self.X.to_numpy(), self.y).impute(rows)

@@ -24,6 +24,19 @@ def test_bars_add_up_to_the_log_odds(iris):
     assert ax.get_yticklabels()[0].get_text() == "petal width (cm) = 1.8"
 
 
+@pytest.mark.parametrize("n_rows", [1, 3])
+def test_infinite_weights_reach_to_the_edge(n_rows):
+    X = pd.DataFrame({"cabin": list("AAAAABBB"), "age": [20.0, 31, 40, 27, 33, 45, 52, 38]})
+    found = (
+        bp.MixedNB(rule="mle").fit(X, np.repeat(["lost", "saved"], 4)).explain(X[5 : 5 + n_rows], against="lost")
+    )
+    ax = plot_explanation(found)
+    widths = [bar.get_width() for bar in ax.patches]
+    assert widths[0] > widths[1] == pytest.approx(float(found["weight"].sel(feature="age").mean()), rel=1e-12)
+    assert ax.get_xlim()[1] >= widths[0]
+    assert ax.get_yticklabels()[0].get_text() == ("cabin = B: +∞" if n_rows == 1 else "cabin: +∞")
+
+
 def test_intervals_are_those_of_the_draws_or_of_the_rows(iris):
     clf, X = iris
     found = clf.explain(X.iloc[[70]], draws=50, random_state=0)

@@ -73,11 +73,12 @@ def skip_impossible(table: Table, density: str) -> Table:
     if not outside.any():
         return table
     for j in np.flatnonzero(outside.any(0)).tolist():
-        row = int(outside[:, j].argmax())
+        n_rows = int(outside[:, j].sum())
         warn(
-            f"column {table.names[j]!r} holds {values[row, j]:g} in row {row}, which the {density} density that "
-            f"was chosen for it excludes: it models {support.words}. {int(outside[:, j].sum())} such cells are "
-            "skipped. Name a block for the column, with a family that takes them, and they are modelled",
+            f"column {table.names[j]!r} holds {values[outside[:, j], j][0]:g}, which the {density} density that "
+            f"was chosen for it excludes: it models {support.words}. Such cells are skipped, in {n_rows} "
+            f"row{'s' * (n_rows > 1)}. Correct them, or fit a model in which the column has a family that takes "
+            "them, as in MixedNB(blocks=…)",
             ImpossibleCellWarning,
         )
     return MatrixTable(table.names, np.where(outside, np.nan, values), table.is_named)

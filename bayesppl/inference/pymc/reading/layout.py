@@ -90,7 +90,9 @@ class Layout:
 
     def joined(self, parts: Sequence[Array]) -> Table:
         """Put the rows of all variables, (n_rows, n_columns) each, side by side in a table."""
-        joined = np.column_stack(parts)
+        # numbers beside text are what they are
+        are_numbers = all(part.dtype.kind in "biuf" for part in parts)
+        joined = np.column_stack(parts if are_numbers else [part.astype(object) for part in parts])
         if not self.is_named:
             return as_table(joined)
         import pandas as pd
@@ -145,13 +147,15 @@ class Layout:
         """
         columns = self.given(name) if given else self.columns[name]
         values = np.asarray(table.select(columns).numeric())
-        if self.dtypes[name].kind in "iu":
-            most = np.iinfo(self.dtypes[name]).max
-            is_other = ((values != np.trunc(values)) | (np.abs(values) > most)) & ~np.isnan(values)
+        if self.dtypes[name].kind in "iub":
+            is_truth = self.dtypes[name].kind == "b"
+            most = 1 if is_truth else np.iinfo(self.dtypes[name]).max
+            size = values if is_truth else np.abs(values)
+            is_other = ((values != np.trunc(values)) | (size < 0) | (size > most)) & ~np.isnan(values)
+            what = "truth values" if is_truth else f"whole numbers up to {most}"
             for row, column in np.argwhere(is_other)[:1].tolist():
                 raise RowError(
-                    f"column {columns[column]!r} holds whole numbers up to {most} in the model, and "
-                    f"{values[row, column]:g} in row ",
+                    f"column {columns[column]!r} holds {what} in the model, and {values[row, column]:g} in row ",
                     row,
                     "; correct it, or, where others may come, hold floats in pm.Data" if given else "; correct it",
                 )

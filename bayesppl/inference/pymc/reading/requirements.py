@@ -34,6 +34,9 @@ def require_density(found: Observed) -> None:
         raise ValueError(f"{found.name!r} has one density for all rows together: {_DEPEND}")
 
 
+# Rows that are asked for by themselves.
+_ALONE = 10
+
 _DEPEND = (
     "the density of a row depends on other rows, as in time series and Gaussian processes, so that a new row has "
     "no density of its own"
@@ -51,9 +54,10 @@ def require_rows(found: Observed, theta: Theta, label: Label, rng: np.random.Gen
     for taken in (rng.permutation(n_rows), order, np.roll(np.arange(n_rows), 1)):
         if not same_values(_scores(found, theta, label, taken), usual[:, taken]):
             _refuse_constants(found, label, "in another order its rows have other densities")
-    # those of a class, for the share of it among other rows must not matter
+    # those of a class, and some alone: neither the labels of other rows must matter, nor what is given with these
     of_classes = [np.flatnonzero(label.codes == k) for k in np.unique(label.codes)]
-    for some in (rng.permutation(n_rows)[: max(1, n_rows // 3)], *of_classes):
+    alone = rng.permutation(n_rows)[:_ALONE, None]
+    for some in (rng.permutation(n_rows)[: max(1, n_rows // 3)], *of_classes, *alone):
         if not same_values(_scores(found, theta, label, some), usual[:, some]):
             raise ValueError(f"{found.name!r} has rows that depend on each other: {_DEPEND}")
 
