@@ -31,7 +31,8 @@ def impute(fitted: Fitted, X: Any, draws: int | None = None, random_state: int |
 
     Each draw takes parameters from the posterior, a class from its probabilities given the cells of the row that
     are there, and cells from their distribution given the class and these. Cells are taken to be missing at
-    random: whether one is missing must not depend on what it holds, given the others.
+    random: whether one is missing must not depend on what it holds, given the others. Calibration, which is
+    of the probabilities of labels, has no part in this: classes and cells are drawn from the model.
 
     Parameters
     ----------

@@ -95,9 +95,11 @@ def choose(X: Any, chosen: Chosen, target: str) -> Any:
                 f"leave it out with --drop {name!r}, or put numbers such as the year or the hour in its place"
             )
         if not isinstance(found, Hashable):
+            what, remedy = "lists or records", "give each of their parts a column"
+            if isinstance(found, bytearray):
+                what, remedy = "bytes", "store them as text"
             raise ValueError(
-                f"column {name!r} holds lists or records, such as {found!r}; leave it out with --drop {name!r}, "
-                "or give each of their parts a column"
+                f"column {name!r} holds {what}, such as {found!r}; leave it out with --drop {name!r}, or {remedy}"
             )
     return X.astype({name: "category" for name in chosen.categorical if name in X.columns})
 

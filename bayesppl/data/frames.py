@@ -73,16 +73,18 @@ class FrameTable(Table):
         return None if found is None else [as_level(value) for value in found]
 
     def kind(self, name: Hashable) -> Kind:
-        dtype = self.frame[str(name)].dtype
+        series = self.frame[str(name)]
+        dtype = series.dtype
         if dtype == nw.Boolean:
             return "boolean"
         if dtype.is_integer():
             return "integer"
-        if dtype.is_float() or dtype.is_decimal():
+        if dtype.is_float():
             return "continuous"
         if dtype in (nw.Categorical, nw.Enum):
             return "category"
-        return kind_of_values(self.column(name), name, dtype)
+        cells = as_objects(series.to_list(), len(series)) if dtype.is_decimal() else self.column(name)
+        return kind_of_values(cells, name, dtype)
 
     def select(self, names: Sequence[Hashable]) -> Table:
         names = tuple(names)

@@ -217,7 +217,8 @@ def _labels(y: Any, what: str) -> Array:
     if _is_column(labels):
         labels = labels.ravel()
     if labels.ndim != 1:
-        raise ValueError(f"{what} must have one label per row, found an array of shape {labels.shape}")
+        found = f"{type(y).__name__} of shape {getattr(y, 'shape', labels.shape)}"
+        raise ValueError(f"{what} must have one label per row, as a list, an array or a series, found {found}")
     if labels.dtype.kind == "c":
         raise ValueError(f"Unknown label type: {what} holds complex numbers; use integers or text as labels")
     # numpy reads the list [1, "a"] as ["1", "a"], and [True, 2] as [1, 2]: look at the list itself

@@ -87,8 +87,8 @@ def _parts(values: Any, row_chunks: Sequence[int] | None) -> list[Any]:
     if not is_lazy(values):
         if row_chunks is None or np.isnan(row_chunks).any():
             raise TypeError(
-                "X has partitions of unknown length, so that labels in memory cannot be divided among them; "
-                "pass y as a dask series from the same frame"
+                "X has partitions of unknown length, so that labels or weights in memory cannot be divided among "
+                "them; pass both as dask series from the same frame"
             )
         values = da.from_array(np.asarray(values), chunks=(tuple(row_chunks),))
     if not _is_array(values):

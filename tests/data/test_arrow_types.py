@@ -60,6 +60,15 @@ def test_families_are_picked_as_for_plain_cells(name):
         np.testing.assert_allclose(bp.MixedNB().fit(X, Y).predict_proba(X), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("frame", [pa.table, pl.from_arrow, lambda columns: columns.to_pandas()])
+@pytest.mark.parametrize(("scale", "family"), [(0, "categorical"), (2, "gaussian")])
+def test_decimals_without_places_are_whole_numbers(frame, scale, family):
+    cells = [None, *(decimal.Decimal(cell) + scale / decimal.Decimal(4) for cell in [1, 2, 0, 1, 2, 0, 1])]
+    table = pa.table({"k": pa.array(cells, pa.decimal128(8, scale))})
+    clf = bp.MixedNB(integers="categorical").fit(frame(table), Y)
+    assert list(clf.families_) == [family]
+
+
 def test_columns_of_a_record_batch_are_found_by_name():
     table = pa.table(
         {"a": [1.0, 2.0, 3.0, 4.0, 5.0, 9.0, 2.0, 4.0], "b": [2.0, 1.0, 1.0, 0.0, 7.0, 5.0, 3.0, 3.0]}

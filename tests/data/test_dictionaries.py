@@ -5,6 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import xarray as xr
 
 import bayesppl as bp
 from bayesppl.data.read_table import as_table
@@ -26,6 +27,12 @@ def test_missing_cells_stay_missing(cells):
         clf = bp.CategoricalNB().fit(table, Y)
         same = bp.CategoricalNB().fit(pd.DataFrame({"k": pd.Series(cells, dtype=object)}), Y)
         np.testing.assert_array_equal(clf.predict_proba(table), same.predict_proba(table))
+
+
+def test_a_dataset_is_a_dictionary_of_its_variables():
+    X = pd.DataFrame({"b": [1.0, 2.0, 4.0, 5.5], "a": [3.0, 4.0, 3.1, 3.9]})
+    clf = bp.GaussianNB().fit(X, list("uvuv"))
+    np.testing.assert_array_equal(clf.predict_proba(xr.Dataset.from_dataframe(X)), clf.predict_proba(X))
 
 
 def test_numbers_of_a_dictionary_have_gaps():

@@ -7,8 +7,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pymc as pm
+import pytensor
+import pytensor.tensor as pt
 import pytest
 import xarray as xr
+from pytensor.conditional.op import ifelse
 from scipy.special import expit
 from scipy.stats import betabinom, dirichlet_multinomial, norm, poisson
 from sklearn.base import clone
@@ -769,6 +772,54 @@ def test_means_that_depend_on_the_labels_of_other_rows_are_refused(effect, seed)
         label = pm.Bernoulli("y", 0.5, observed=codes)
         pm.Normal("x", pm.Normal("b") * effect(label), 1.0, observed=np.arange(12.0))
     with pytest.raises(ValueError, match="'x' has rows that depend on each other"):
+        bp.from_pymc(model)
+
+
+def drawn_class_weights(label_of, features):
+    label_of(pm.Dirichlet.dist(np.ones(3)))
+    pm.Normal("x", pm.Normal("mu", shape=3)[pm.modelcontext(None)["y"]], 1.0, observed=features)
+
+
+def drawn_potential(label_of, features):
+    drawn_mean = pm.Normal.dist(0.0, 1.0)
+    mu = pm.Normal("mu", shape=3)
+    pm.Potential("q", -((mu[0] - drawn_mean) ** 2))
+    pm.Normal("x", mu[label_of(np.ones(3) / 3)], 1.0, observed=features)
+
+
+def captured_by_a_loop(label_of, features):
+    mu = pm.Normal("mu", shape=3)
+    means = pytensor.map(lambda k: mu[k], sequences=[label_of(np.ones(3) / 3)], return_updates=False)
+    pm.Normal("x", means, 1.0, observed=features)
+
+
+@pytest.mark.parametrize("declare", [drawn_class_weights, drawn_potential, captured_by_a_loop])
+def test_variables_that_would_be_drawn_anew_are_refused(declare):
+    with pm.Model() as model:
+        declare(lambda p: pm.Categorical("y", p, observed=np.arange(6) % 3), np.arange(6.0))
+    with pytest.raises(ValueError, match=r"would draw .* anew: declare it in the model"):
+        bp.from_pymc(model)
+
+
+def test_lazy_branches_are_refused():
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(6) % 2)
+        mu = pm.Normal("mu", shape=2)
+        pm.Normal("x", ifelse(pt.gt(mu[0], 0), mu[label], 2 * mu[label]), 1.0, observed=np.arange(6.0))
+    with pytest.raises(
+        ValueError, match=r"'x' is computed by ifelse, which is not read; write it with pt\.switch"
+    ):
+        bp.from_pymc(model)
+
+
+def test_observed_sums_of_labels_are_no_constants():
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(6) % 2)
+        total = pm.Normal("total", label.sum(), 0.1, observed=3.0)
+        pm.Normal("x", pm.Normal("mu", shape=2)[label] + total, 1.0, observed=np.arange(6.0))
+    with pytest.raises(
+        ValueError, match=r"'x' is computed from 'total', which is no row and depends on .* the label"
+    ):
         bp.from_pymc(model)
 
 

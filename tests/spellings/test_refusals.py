@@ -299,7 +299,7 @@ def test_variables_from_outside_of_a_custom_distribution_are_refused(observe):
         y = label()
         observe(y, pm.Normal("own", 0.0, 1.0, shape=K), pm.HalfNormal("s"))
         pm.Normal("z", means()[y], 1.0, observed=REAL)
-    with pytest.raises(ValueError, match=r"the density of 'x' takes .* from outside .* give it to pm.CustomDist"):
+    with pytest.raises(ValueError, match=r"the density of 'x' would draw .* anew: .* give it to pm.CustomDist"):
         bp.from_pymc(model)
 
 

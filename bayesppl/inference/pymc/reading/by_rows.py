@@ -135,10 +135,12 @@ class ObservedColumns(BoundColumns):
             for name in x.given:
                 lacking = np.isnan(found[name]).any(1) & ~np.isnan(found[x.name]).all(1)
                 if lacking.any():
+                    together = self.layout.linked(x.name)
+                    is_feature = set(self.layout.columns[name]) <= set(together)
+                    blocks = f". explain() weighs them together, by blocks={{'together': {together}}}"
                     raise ValueError(
                         f"{name!r} is missing where {x.name!r} is there, whose density in the model is given "
-                        f"{name!r}: fill it in, or leave out both. explain() weighs them together, by "
-                        f"blocks={{'together': {self.layout.linked(x.name)}}}"
+                        f"{name!r}: fill it in, or leave out both{blocks if is_feature else ''}"
                     )
         return BlockRows(found)
 

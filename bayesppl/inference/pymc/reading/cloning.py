@@ -90,6 +90,12 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
         key: leaf.get_value() if isinstance(leaf, SharedVariable) else evaluate([model.rvs_to_values[leaf]])[0]
         for key, leaf in rows_of.items()
     }
+    for key, rows in held.items():
+        if rows.shape[:1] != observed.shape[:1]:
+            raise ValueError(
+                f"{name!r} is computed from {key!r}, which is no row and depends on what is learned, or on the "
+                "label: compute it from numbers, before the model is declared"
+            )
     for key in data:
         if np.isin(held[key], label.order).all():  # numbers of trials may differ by class
             require_no_recoding(name, held[key], label)

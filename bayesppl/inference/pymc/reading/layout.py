@@ -147,11 +147,11 @@ class Layout:
         """
         columns = self.given(name) if given else self.columns[name]
         values = np.asarray(table.select(columns).numeric())
-        if self.dtypes[name].kind in "iub":
-            is_truth = self.dtypes[name].kind == "b"
-            most = 1 if is_truth else np.iinfo(self.dtypes[name]).max
-            size = values if is_truth else np.abs(values)
-            is_other = ((values != np.trunc(values)) | (size < 0) | (size > most)) & ~np.isnan(values)
+        dtype = self.dtypes[name]
+        if dtype.kind in "iub":
+            is_truth = dtype.kind == "b"
+            least, most = (0, 1) if is_truth else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+            is_other = ((values != np.trunc(values)) | (values < least) | (values > most)) & ~np.isnan(values)
             what = "truth values" if is_truth else f"whole numbers up to {most}"
             for row, column in np.argwhere(is_other)[:1].tolist():
                 raise RowError(

@@ -26,6 +26,7 @@ from bayesppl.inference.pymc.graphs import (
     within,
     without_checks,
 )
+from bayesppl.inference.pymc.reading.requirements import require_no_draws
 from bayesppl.kernels.arrays import Array, Theta
 
 #: Steps by which it is seen how wide a prior is.
@@ -187,6 +188,7 @@ class Coordinates:
             ir_rewriter=logprob_rewrites_db.query(REWRITES),
         )
         potentials = self.model.replace_rvs_by_values(list(self.potentials)) if self.potentials else []
+        require_no_draws("the density of what is learned", [*densities, *potentials])
         return self._in_coordinates([*densities, *potentials])
 
     def _in_coordinates(self, graphs: Sequence[Any]) -> list[Any]:

@@ -12,6 +12,7 @@ import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 from pymc.variational.minibatch_rv import MinibatchRandomVariable
+from pytensor.conditional.op import IfElse
 from pytensor.graph.traversal import ancestors
 from pytensor.xtensor.type import XTensorType
 from scipy.linalg import LinAlgWarning
@@ -33,7 +34,7 @@ from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.proof import ROWS, given_like
 from bayesppl.inference.pymc.reading.proposal import Proposal
 from bayesppl.inference.pymc.reading.proposals import propose
-from bayesppl.inference.pymc.reading.requirements import require_independence, require_rows
+from bayesppl.inference.pymc.reading.requirements import require_independence, require_no_draws, require_rows
 from bayesppl.kernels.arrays import Array, select_draws
 from bayesppl.model.declaration import CLASS_WEIGHTS
 
@@ -102,7 +103,9 @@ def _held(model: Any, label: Label) -> dict[str, Array]:
     observed = [
         v
         for v in model.observed_RVs
-        if v in above and v is not label.variable and set(model.free_RVs).isdisjoint(ancestors(v.owner.inputs))
+        if v in above
+        and v is not label.variable
+        and {*model.free_RVs, label.variable}.isdisjoint(ancestors(v.owner.inputs))
     ]
     values = evaluate([model.rvs_to_values[v] for v in observed])
     return {v.name: held for v, held in zip(observed, values, strict=True) if held.shape[:1] != label.codes.shape}
@@ -128,7 +131,11 @@ def _require_priors(model: Any, label: Label) -> None:
 
 def _require_tensors(model: Any) -> None:
     for variable in [*model.basic_RVs, *model.potentials]:
-        nodes = nodes_above([variable])
+        nodes = list(nodes_above([variable]))
+        if any(isinstance(node.op, IfElse) for node in nodes):
+            raise ValueError(
+                f"{variable.name!r} is computed by ifelse, which is not read; write it with pt.switch"
+            )
         if any(isinstance(v.type, XTensorType) for node in nodes for v in (*node.inputs, *node.outputs)):
             raise ValueError(
                 f"{variable.name!r} is computed by operations of pymc.dims, which are not read; write the model "
@@ -155,6 +162,7 @@ def _class_weights(model: Any, label: Label, inputs: Mapping[Any, Any], theta: M
     """Return the probabilities of the classes as a graph of the inputs."""
     held = {v: model.rvs_to_values[v] for v in model.observed_RVs if v is not label.variable}
     [p] = substitute(label.variable.owner.op.dist_params(label.variable.owner), {**held, **inputs})
+    require_no_draws(f"the probability of {label.name!r}", [p])
     known = {inputs[v]: pt.constant(theta[v.name][0]) for v in inputs}
     [values] = evaluate(substitute([p], known))
     n_lead = values.ndim - (0 if label.is_binary else 1)

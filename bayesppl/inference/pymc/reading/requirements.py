@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import numpy as np
+from pymc.pytensorf import rvs_in_graph
 from pytensor.graph.basic import Constant
-from pytensor.graph.traversal import ancestors
-from pytensor.tensor.random.op import RandomVariable
 
 from bayesppl.inference.pymc.graphs import leaves_above
 from bayesppl.inference.pymc.reading.label import Label
@@ -23,19 +23,24 @@ def require_density(found: Observed) -> None:
             f"{found.name!r} has no log density that PyMC can derive ({error}); declare it by a distribution that "
             "has one, or give pm.CustomDist its logp"
         ) from error
-    drawn = [v for v in ancestors([entries]) if v.owner is not None and isinstance(v.owner.op, RandomVariable)]
-    if drawn:
-        names = ", ".join(repr(v.name) for v in drawn if v.name) or "a random variable"
-        raise ValueError(
-            f"the density of {found.name!r} takes {names} from outside of its distribution, and would draw it "
-            "anew: give it to pm.CustomDist as one more argument"
-        )
+    require_no_draws(f"the density of {found.name!r}", [entries])
     if entries.ndim == 0:
         raise ValueError(f"{found.name!r} has one density for all rows together: {_DEPEND}")
 
 
 # Rows that are asked for by themselves.
 _ALONE = 10
+
+
+def require_no_draws(what: str, graphs: Sequence[Any]) -> None:
+    """Refuse graphs that would draw a random variable anew, within loops and functions too."""
+    if drawn := rvs_in_graph(graphs):
+        names = ", ".join(sorted({repr(v.name) for v in drawn if v.name})) or "a random variable"
+        raise ValueError(
+            f"{what} would draw {names} anew: declare it in the model, not by .dist(), and give it to "
+            "pm.CustomDist as one more argument, or to pytensor.scan among non_sequences="
+        )
+
 
 _DEPEND = (
     "the density of a row depends on other rows, as in time series and Gaussian processes, so that a new row has "
