@@ -55,6 +55,7 @@ _OTHERS = {
     r"^integers (makes|names) ": r"--integers \1 ",
     r"Convert it, as in X\[.*": "Write such a column as integers: in pandas, by astype('Int64'), or as text",
     r" unseen='error' .*": "",
+    r", as in MixedNB\(blocks=…\)": "",
     r"unlabelled_weight='loo'": "--unlabelled drop",
     r"drop them, or pass unlabelled_label=-1 to a classifier that has this parameter;.*": (
         "empty such cells and pass --unlabelled drop"

@@ -168,6 +168,23 @@ def test_a_column_that_no_answer_depends_on_may_be_absent(run: Any, tmp_path: An
     assert run("predict", tmp_path / "m.npz", tmp_path / "new.csv") == expected
 
 
+@pytest.mark.filterwarnings("default")
+def test_cells_outside_of_a_chosen_density_are_counted(run: Any, tmp_path: Any, frame: pd.DataFrame) -> None:
+    amounts = frame[["kind"]].assign(amount=np.exp(3 * frame["size"]))
+    clf = bp.MixedNB(columns="evidence").fit(amounts[["amount"]], amounts["kind"])
+    assert clf.columns_["chosen"].item() != "gaussian"
+    clf.save(tmp_path / "m.npz")
+    amounts.assign(amount=amounts["amount"].where(amounts.index != 86, -4.0)).to_csv(
+        tmp_path / "new.csv", index=False
+    )
+    status, _, err = run("predict", tmp_path / "m.npz", tmp_path / "new.csv", "--drop", "kind", "--rows", "50")
+    assert status == 0
+    assert "column 'amount' holds -4, which the lognormal density" in err
+    assert (
+        "skipped, in 1 row. Correct them, or fit a model in which the column has a family that takes them\n" in err
+    )
+
+
 @pytest.mark.parametrize("kept", [["predicted"], ["kind", "p(a)"], ["kind", "kind"]])
 def test_two_columns_of_one_name_are_not_written(
     run: Any, tmp_path: Any, frame: pd.DataFrame, kept: list[str]

@@ -28,10 +28,6 @@ def require_density(found: Observed) -> None:
         raise ValueError(f"{found.name!r} has one density for all rows together: {_DEPEND}")
 
 
-# Rows that are asked for by themselves.
-_ALONE = 10
-
-
 def require_no_draws(what: str, graphs: Sequence[Any]) -> None:
     """Refuse graphs that would draw a random variable anew, within loops and functions too."""
     if drawn := rvs_in_graph(graphs):
@@ -41,6 +37,9 @@ def require_no_draws(what: str, graphs: Sequence[Any]) -> None:
             "pm.CustomDist as one more argument, or to pytensor.scan among non_sequences="
         )
 
+
+# How many rows are asked for by themselves.
+_ALONE = 10
 
 _DEPEND = (
     "the density of a row depends on other rows, as in time series and Gaussian processes, so that a new row has "
