@@ -321,9 +321,11 @@ def _sums(singles: Array, sets: Array) -> Array:
 def _adds_up(singles: Array, found: Array, sets: Array) -> bool:
     """Whether the log densities of single units add up to those of sets, but for what the classes share.
 
-    Those that are finite decide; if none is, they add up to nothing.
+    Those that are finite decide; if none is, they add up to nothing. Nor do they where only units together are
+    impossible.
     """
     gap, size = _sums(singles, sets) - found, _sums(np.abs(singles), sets) + np.abs(found)
     difference = gap - gap[..., :1]
     is_finite = np.isfinite(difference)
-    return bool(is_finite.any() and (np.abs(difference) <= _ADDS_UP * (1 + size))[is_finite].all())
+    are_close = (np.abs(difference) <= _ADDS_UP * (1 + size))[is_finite]
+    return bool(are_close.size and are_close.all() and not np.isinf(gap).any())

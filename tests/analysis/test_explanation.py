@@ -297,6 +297,14 @@ def test_a_family_that_sums_over_too_many_levels_is_explained_as_a_candidate():
     np.testing.assert_allclose(found["weight"].sum("feature") + found["prior"], found["log_odds"], rtol=1e-9)
 
 
+def test_what_only_columns_together_make_impossible_is_of_all_of_them():
+    X = [["p", "u"], ["q", "v"], ["p", "v"], ["p", "u"], ["q", "v"]]
+    found = bp.JointCategoricalNB().fit(X, list("aaabb")).explain([["p", "v"]], rule="mle", against="b")
+    assert found["log_odds"].item() == np.inf
+    assert found["weight"].values.ravel().tolist() == [np.inf, np.inf]
+    assert found.attrs["shares"] == "shapley"
+
+
 @pytest.mark.parametrize("rule", ["mle", "map"])
 def test_other_columns_weigh_the_same_beside_one_that_is_impossible(rule):
     X = pd.DataFrame({"cabin": list("AAAAABBB"), "age": [20.0, 31, 40, 27, 33, 45, 52, 38]})

@@ -689,12 +689,33 @@ def test_covariates_are_of_the_type_that_the_model_holds(effect, values):
     np.testing.assert_allclose(proba, [density / density.sum()], rtol=1e-9)
 
 
+@pytest.mark.parametrize("values", [(np.arange(6) + 1), np.arange(6.0) + 1], ids=["whole", "float"])
+def test_groups_may_be_numbered_from_one(values):
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(6) % 2)
+        place = pm.Data("site", values).astype("int64") - 1
+        pm.Laplace("x", pm.Normal("b", 0.0, 1.0, shape=(2, 6))[label, place], 1.0, observed=np.arange(6.0))
+    clf = bp.from_pymc(model, draws=draws_of("b", np.ones((1, 30, 2, 6))))
+    assert clf.predict_proba({"x": [2.0, 1.0], "site": [1, 6]}).shape == (2, 2)
+    for site in (0, 7):
+        with pytest.raises(ValueError, match="'x' is given places of 'site' that its parameters do not have"):
+            clf.predict_proba({"x": [2.0, 1.0], "site": [1, site]})
+
+
 @pytest.mark.parametrize("seed", range(6))
-def test_covariates_that_are_scaled_by_all_rows_are_refused(seed):
+@pytest.mark.parametrize(
+    "effect",
+    [
+        lambda z: z / z.max(),
+        lambda z: pt.zeros(24) + z / z.max(),  # a graph of so many rows
+        lambda z: pt.gt(z, 1) * 1.0 - (pt.gt(z, 1) * 1.0).min(),
+    ],
+)
+def test_covariates_that_are_scaled_by_all_rows_are_refused(effect, seed):
     with pm.Model() as model:
         label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(24) % 2)
         z = pm.Data("z", np.random.default_rng(seed).integers(3, size=24))
-        mean = pm.Normal("mu", shape=2)[label] + pm.Normal("b") * z / z.max()
+        mean = pm.Normal("mu", shape=2)[label] + pm.Normal("b") * effect(z)
         pm.Normal("x", mean, 1.0, observed=np.arange(24.0))
     with pytest.raises(ValueError, match="'x' has rows that depend on each other"):
         bp.from_pymc(model)

@@ -245,10 +245,10 @@ class ByRows(Family, listed=False):  # nobody declares it
             for x in self.observed:
                 given = {name: tiled[name] for name in x.given}
                 try:
-                    _refuse_negative_places(x, flat, codes, tiled[x.name], given)
+                    x.require_places(codes, given)
                     total = total + x.log_marginal(flat, codes, tiled[x.name], given)
                 except IndexError as error:
-                    places = ", ".join(repr(name) for name, v in given.items() if v.dtype.kind in "iu")
+                    places = ", ".join(map(repr, x.place_names or x.given))
                     raise ValueError(
                         f"{x.name!r} is given places of {places} that its parameters do not "
                         f"have ({error}): leave out such rows, or give the model parameters of their group"
@@ -283,19 +283,3 @@ class ByRows(Family, listed=False):  # nobody declares it
     def _no(self, reason: str) -> NotConjugateError:
         names = ", ".join(repr(x.name) for x in self.observed)
         return NotConjugateError(f"the part of the model that observes {names} was sampled: {reason}")
-
-
-def _refuse_negative_places(
-    x: Observed, theta: Theta, codes: Array, values: Array, given: Mapping[str, Array]
-) -> None:
-    """Raise an IndexError where numbers that are given are places, and -1, of an unknown group, is among them."""
-    negative = [
-        name for name, v in given.items() if v.dtype.kind == "i" and v.min(initial=0) < 0 <= x.held[name].min()
-    ]
-    for name in negative:
-        v = given[name]
-        try:  # a large number is out of bounds, too, if it is a place
-            with np.errstate(all="ignore"):
-                x.log_marginal(theta, codes, values, {**given, name: np.where(v < 0, np.iinfo(v.dtype).max, v)})
-        except IndexError:
-            raise IndexError(f"{v.min()} would be counted from the end") from None

@@ -17,8 +17,9 @@ import pytensor
 from pytensor.compile.mode import Mode, optdb
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.type import RandomType
+from pytensor.tensor.subtensor import AdvancedSubtensor
 
-from bayesppl.inference.pymc.graphs import Interpreter, leaves_above, substitute, without_errors
+from bayesppl.inference.pymc.graphs import Interpreter, leaves_above, nodes_above, substitute, without_errors
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.posterior import CHUNK_CELLS
 
@@ -68,6 +69,31 @@ class Observed:
         """Return the log density of every entry that has one of its own, a graph: (n_rows, ...)."""
         rows = [self.codes, self.values, *self.given.values()]
         return without_errors(pm.logp(self.clone, self.values, warn_rvs=False), rows)
+
+    @cached_property
+    def _places(self) -> list[tuple[Any, set[Any]]]:
+        """Find places in tables of parameters that are computed from what is given, and the inputs above each."""
+        tables = (node for node in nodes_above([self.density]) if isinstance(node.op, AdvancedSubtensor))
+        above = [(place, set(ancestors([place]))) for node in tables for place in node.inputs[1:]]
+        given, learned = set(self.given.values()), set(self.parameters.values())
+        return [(place, found) for place, found in above if found & given and not found & learned]
+
+    @property
+    def place_names(self) -> list[str]:
+        """Name what is given as places in tables of parameters."""
+        return [name for name, rows in self.given.items() if any(rows in above for _, above in self._places)]
+
+    def require_places(self, codes: Array, given: Mapping[str, Array]) -> None:
+        """Raise an IndexError where a place, such as the -1 of an unknown group, would be counted from the end."""
+        if not self._places:
+            return
+        find = Interpreter((), [self.codes, *self.given.values()], [place for place, _ in self._places])
+        whole = ~np.any([np.isnan(rows).reshape(len(codes), -1).any(1) for rows in given.values()], axis=0)
+        usual = find((), [np.zeros(len(self.observed)), *self.held.values()])
+        found = find((), [codes[whole], *(rows[whole] for rows in given.values())])
+        for places, held in zip(found, usual, strict=True):
+            if places.min(initial=0) < 0 <= held.min():
+                raise IndexError(f"{places.min()} would be counted from the end")
 
     @cached_property
     def _of_draws(self) -> Interpreter:

@@ -60,9 +60,13 @@ def require_rows(found: Observed, theta: Theta, label: Label, rng: np.random.Gen
             _refuse_constants(found, label, "in another order its rows have other densities")
     # those of a class, and some alone: neither the labels of other rows must matter, nor what is given with these
     of_classes = [np.flatnonzero(label.codes == k) for k in np.unique(label.codes)]
-    alone = rng.permutation(n_rows)[:_ALONE, None]
-    for some in (rng.permutation(n_rows)[: max(1, n_rows // 3)], *of_classes, *alone):
-        if not same_values(_scores(found, theta, label, some), usual[:, some]):
+    given = [values.reshape(n_rows, -1) for values in found.held.values()]
+    extremes = [place(values, axis=0) for values in given for place in (np.argmin, np.argmax)]
+    alone = np.unique(np.concatenate([rng.permutation(n_rows)[:_ALONE], *extremes]))
+    for some in (rng.permutation(n_rows)[: max(1, n_rows // 3)], *of_classes, *alone[:, None]):
+        # nor is a graph that takes so many rows filled up by others
+        taken = np.resize(some, found.length or len(some))
+        if not same_values(_scores(found, theta, label, taken), usual[:, taken]):
             raise ValueError(f"{found.name!r} has rows that depend on each other: {_DEPEND}")
 
 
