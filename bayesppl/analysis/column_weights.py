@@ -79,8 +79,8 @@ def require_factors(family: Family) -> tuple[Factor, ...]:
     if len(factors) == 1:
         raise ValueError(
             "calibration='weights' learns a weight of every column, or block of columns, that is independent of "
-            f"the others given the class, and the {family.name} family models all of these columns together. The "
-            "one weight that it has is learned by calibration='temperature'"
+            f"the others given the class, and the {family.name} family has one here, for a single column or for "
+            "columns that it models together. It is learned by calibration='temperature'"
         )
     if len(factors) > MOST_FACTORS:
         raise ValueError(

@@ -237,14 +237,16 @@ def shares_of_units(
     log_odds, prior, is_independent = np.zeros(found["weight"].shape[1:]), dict[str, Array](), True
     for rows, at, steps in tasks:
         place = np.ix_(at, rows)
-        parts, after, before, is_sum = divide(partial(score, rows), shape[0], at, odds, steps)
-        found["weight"][place], found["mcse"][place] = average_lots(parts[:, :, 0])
+        parts, counts, after, before, is_sum = divide(partial(score, rows), shape[0], at, odds, steps)
+        weight, error = average_lots(parts, counts)
+        found["weight"][place], found["mcse"][place] = weight[:, 0], error[:, 0]
         log_odds[rows] = after[0]
         prior.setdefault("prior", before[0, 0])
         is_independent &= is_sum
         if by_draws is not None:
-            parts, _, before, _ = divide(partial(by_draws, rows), shape[0], at, odds, steps)
-            found["sd"][place], found["lower"][place], found["upper"][place] = _spread(parts.mean(0), bounds)
+            parts, counts, _, before, _ = divide(partial(by_draws, rows), shape[0], at, odds, steps)
+            of_draws, _ = average_lots(parts, counts)
+            found["sd"][place], found["lower"][place], found["upper"][place] = _spread(of_draws, bounds)
             prior.setdefault("prior_sd", _spread(before[None, :, 0], bounds)[0][0])
     return found, log_odds, prior, is_independent
 
@@ -267,19 +269,40 @@ def _spread(draws: Array, bounds: tuple[float, float]) -> tuple[Array, Array, Ar
     return np.where(np.isinf(draws).any(1), np.inf, sd), lower, upper
 
 
-def average_lots(parts: Array) -> tuple[Array, Array]:
-    """Average shares over independent lots, with the standard errors; these are zero where there is one lot."""
+def average_lots(parts: Array, counts: Array) -> tuple[Array, Array]:
+    """Average shares over independent lots of orders, with the standard errors; these are zero where there is one.
+
+    Parameters
+    ----------
+    parts, counts : (n_lots, ...)
+        What was gained, on average over the orders of a lot, and the part of them in which anything was left to
+        gain. Shares are the ratio of the averages, nothing where no order counts.
+    """
+    total = counts.mean(0)
+    total[total < _ADDS_UP] = np.inf
+    share = parts.mean(0) / total
     if len(parts) == 1:
-        return parts[0], np.zeros_like(parts[0])
-    return parts.mean(0), parts.std(0, ddof=1) / np.sqrt(len(parts))
+        return share, np.zeros_like(share)
+    with np.errstate(invalid="ignore"):  # of infinite shares
+        error = (parts - share * counts).std(0, ddof=1) / np.sqrt(len(parts)) / total
+    return share, np.where(np.isfinite(share), error, 0.0)
 
 
 def divide(
     score: Score, n_units: int, at: Array, odds: Odds, steps_of_units: Callable[[], Steps]
-) -> tuple[Array, Array, Array, bool]:
-    """Divide the evidence of rows: shares, log odds, those before any column, and whether no order matters.
+) -> tuple[Array, Array, Array, Array, bool]:
+    """Divide the evidence of rows among their units.
 
-    Of ``n_units`` those ``at`` these places are there. Shares are (n_lots, n_units, n_draws, n_rows, n_odds).
+    Of ``n_units`` those ``at`` these places are there.
+
+    Returns
+    -------
+    parts, counts : (n_lots, n_units, n_draws, n_rows, n_odds)
+        As for :func:`average_lots`.
+    after, before : (n_draws, n_rows, n_odds)
+        Log odds, and those before any column.
+    is_independent : bool
+        Whether no order matters.
     """
     units = np.eye(n_units, dtype=bool)[at]
     none, whole = score(np.array([np.zeros(n_units, bool), units.any(0)]))
@@ -291,26 +314,26 @@ def divide(
             some = np.random.default_rng(0).random((_CHECKED, len(at))) < 0.5
             adds_up = _adds_up(singles, score(some @ units) - none, some)
     if adds_up and (odds.against is not None or len(odds.classes) == 2):
-        return (odds(singles + none) - before)[None], after, before, True
+        parts = (odds(singles + none) - before)[None]
+        return parts, np.ones_like(parts), after, before, True
     steps = steps_of_units()
-    out = np.zeros((int(steps.lot.max(initial=0)) + 1, len(at), *before.shape))
-    undefined = np.zeros_like(out)  # share of the orders
+    n_lots = int(steps.lot.max(initial=0)) + 1
+    parts = np.zeros((n_lots, len(at), *before.shape))
+    counts = np.ones_like(parts)
     others = None if adds_up and np.isfinite(singles).all() else score(steps.sets @ units)
+    weights, to = n_lots * steps.weight[:, None, None, None], (steps.lot, steps.unit)
     for draws in row_ranges(len(before), len(steps.sets) * before[0].size, MOST_NUMBERS):
         joint = none[draws] + _sums(singles[:, draws], steps.sets) if others is None else others[:, draws]
         values = odds(joint)
-        weights, to = steps.weight[:, None, None, None], (steps.lot, steps.unit)
         with np.errstate(invalid="ignore"):
             gains = values[steps.after] - values[steps.before]
         # after what is impossible under a class nothing is left to gain, and the other orders decide
         is_lost = np.isinf(values[steps.after]) & (values[steps.after] == values[steps.before])
         gains[is_lost] = 0.0
-        np.add.at(out[:, :, draws], to, weights * gains)
+        np.add.at(parts[:, :, draws], to, weights * gains)
         if is_lost.any():
-            np.add.at(undefined[:, :, draws], to, weights * is_lost)
-    defined = 1 - undefined * len(out)
-    out = np.where(defined > _ADDS_UP, out * len(out) / np.maximum(defined, _ADDS_UP), 0.0)
-    return out, after, before, len(at) < 2
+            np.add.at(counts[:, :, draws], to, -weights * is_lost)
+    return parts, counts, after, before, len(at) < 2
 
 
 def _sums(singles: Array, sets: Array) -> Array:

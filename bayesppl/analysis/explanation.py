@@ -86,7 +86,8 @@ def explain(
         Columns that are weighed together, under the name given; every other column stands for itself.
     rule : {"predictive", "mle", "map", "mean"}, optional
     class_weights : optional
-        As in :meth:`predict_proba`. Against one class they move the prior and no share.
+        As in :meth:`predict_proba`. Against one class they move the prior and no share,
+        but for a class of weight zero, which is impossible whatever a row holds.
     draws : int, optional
         Number of posterior draws for standard deviations and intervals of the weights, given the parameters. A
         sampled posterior uses the draws it has.

@@ -13,6 +13,7 @@ leave-one-out.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,9 @@ PENALTY_SD = 1.0
 
 # log T lies within these bounds; the penalty keeps it far from them, unless rows of enormous weight outweigh it
 _BOUNDS = (-20.0, 20.0)
+
+# The steps of log T by which maxima below 1 are searched for.
+_STEP = 0.5
 
 # A predictive is badly overconfident where its log score is below what it expects by this many standard errors,
 # and by this much per row: a tenth of a nat is the loss where what is given 0.9 happens in 0.7 of the cases.
@@ -229,10 +233,20 @@ class Scores:
             expected = np.einsum("kn,kn->n", self.normalised(power)[0], self.contrast[0])
             return float(power * (self.row_weights * expected).sum()) - log_t / PENALTY_SD**2
 
+        def height(log_t: float) -> float:
+            score = float((self.row_weights * self.log_scores(np.exp(-log_t))).sum())
+            return score - log_t**2 / (2 * PENALTY_SD**2)
+
         largest = _BOUNDS[1]
         if slope(largest) > 0:
             return float(np.exp(largest))
-        return float(np.exp(brentq(slope, *_BOUNDS, xtol=1e-10, rtol=1e-12)))
+        root = partial(brentq, slope, xtol=1e-10, rtol=1e-12)
+        found = root(*_BOUNDS)
+        if found < 0:  # the score is concave in 1/T: of a model that is not sure enough, the slope may have more
+            grid = np.arange(_BOUNDS[0], _STEP, _STEP)
+            falls = np.flatnonzero(np.diff(np.sign([slope(log_t) for log_t in grid])) < 0)
+            found = max((root(grid[i], grid[i + 1]) for i in falls), key=height)
+        return float(np.exp(found))
 
     def normalised(self, powers: Array | float) -> tuple[Array, Array]:
         """Compute probabilities (n_classes, n_rows), and the log of the sum of the odds against the own class."""

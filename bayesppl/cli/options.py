@@ -159,9 +159,11 @@ def column_options(command: Callable[..., None]) -> Callable[..., None]:
     def with_columns(
         *args: Any, drop: tuple[str, ...], keep: tuple[str, ...], categorical: tuple[str, ...], **options: Any
     ) -> None:
-        if drop and keep:
-            raise ValueError("--drop and --only are both given; name the columns to leave out, or those to use")
-        command(*args, chosen=Chosen(drop, tuple(dict.fromkeys(keep)), categorical), **options)
+        kept = tuple(name for name in dict.fromkeys(keep) if name not in drop)
+        if keep and not kept:
+            raise ValueError("--drop leaves out all columns of --only, so that none is used; name others")
+        levels = tuple(name for name in categorical if name not in drop)
+        command(*args, chosen=Chosen(drop, kept, levels), **options)
 
     return with_columns
 

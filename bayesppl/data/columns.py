@@ -164,6 +164,8 @@ def kind_of_values(values: Array, name: Hashable, dtype: Any) -> Kind:
             f"column {name!r} holds {what}, for which no family can be picked; drop or convert the column, or "
             "name its family yourself"
         )
-    if inferred == "decimal" and all(cell.as_tuple().exponent >= 0 for cell in values[~missing(values)]):
+    if inferred == "decimal" and all(
+        cell.is_finite() and cell.as_tuple().exponent >= 0 for cell in values[~missing(values)]
+    ):
         return "integer"  # 3, and not 3.00
     return _KINDS[inferred]

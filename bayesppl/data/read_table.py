@@ -70,8 +70,8 @@ scipy.sparse matrix
         Rows by columns. The columns of a DataArray are named by the text coords of its second dimension; columns
         of arrays without names are called ``x0``, ``x1``, …, and so are those of data frames that are numbered 0,
         1, … in turn; other numbers, such as years, and dates are names, as text. Masked cells of a numpy masked
-        array are missing. A dict or Dataset of names to columns, and a list of dicts, named tuples or series, one
-        for each row, are read by their names; several columns of one name are ``name[0]``, ``name[1]``, ….
+        array are missing. A dict of names to columns, and a list of dicts, named tuples or series, one for each
+        row, are read by their names; several columns of one name are ``name[0]``, ``name[1]``, ….
 
     Raises
     ------
@@ -99,18 +99,22 @@ def _frame_of_records(X: Any) -> Any:
     Parameters
     ----------
     X
-        A dict or a Dataset of names to columns; a list or tuple of dicts, named tuples or series of pandas, one
-        for each row.
+        A dict of names to columns; a list or tuple of dicts, named tuples or series of pandas, one for each row.
 
     Raises
     ------
     ValueError
         If rows differ in the names of their cells, or columns of a dict differ in length.
+    TypeError
+        If it is a Dataset of xarray.
     """
     if isinstance(X, dict):
         return _frame_of_columns(X)
-    if hasattr(X, "data_vars"):  # a Dataset of xarray
-        return _frame_of_columns({name: variable.values for name, variable in X.data_vars.items()})
+    if hasattr(X, "data_vars"):
+        raise TypeError(
+            "X is a Dataset of xarray, whose variables may have several dimensions; pass X.to_dataframe(), or a "
+            "DataArray of rows by columns"
+        )
     if not isinstance(X, list | tuple) or not X or _named_cells(X[0]) is None:
         return X
     rows = [_named_cells(row) for row in X]

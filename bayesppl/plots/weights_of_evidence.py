@@ -73,6 +73,11 @@ def plot_explanation(
         averages and intervals that hold the weights of 89% of the rows. Bars and the class prior add up to the log
         odds. Infinite weights reach to the edge, and are named so.
 
+    Raises
+    ------
+    ValueError
+        If infinite weights for and against the class have no average, or no sum.
+
     Examples
     --------
     >>> import bayesppl as bp
@@ -87,10 +92,12 @@ def plot_explanation(
     whole("most", most, 1)
     parts = "row", "feature", "class", "log_odds"
     found = result_of(explain, xr.Dataset, explanation, arguments, options, parts)
+    with np.errstate(invalid="ignore"):  # of infinities of both signs
+        averages = found["log_odds"].mean("row")
     if label is None:
-        label = found["class"].values[int(np.argmax(found["log_odds"].mean("row").values))]
+        label = found["class"].values[int(np.argmax(averages.fillna(-np.inf).values))]
     one_of("label", label, found["class"].values.tolist())
-    found = found.sel({"class": label})
+    found, total = found.sel({"class": label}), float(averages.sel({"class": label}))
     weight, lower, upper = _weights(found)
     names = [str(name) for name in found["feature"].values]
     cells = found["cell"].values[0] if found.sizes["row"] == 1 else [""] * len(names)
@@ -99,11 +106,18 @@ def plot_explanation(
     values = [f" = {short_names([cells[d]], 12)[0]}" if cells[d] else "" for d in shown]
     bars = [(names[d], value + _infinity(weight[d]), weight[d]) for d, value in zip(shown, values, strict=True)]
     if len(hidden):
-        bars.append((f"{len(hidden)} other columns", "", weight[hidden].sum()))
+        with np.errstate(invalid="ignore"):
+            others = weight[hidden].sum()
+        bars.append((f"{len(hidden)} other columns", _infinity(others), others))
     bars.append(("class prior", "", float(found["prior"])))
+    heights, ends = np.array([value for *_, value in bars]), []
+    if np.isnan([*heights, total]).any():
+        raise ValueError(
+            f"weights are infinite both for and against {spelled(label)}, and have no sum; choose other rows, as "
+            "by explanation.isel(row=[0])"
+        )
 
     ax = axes_of_rows(ax, [name for name, *_ in bars], [end for _, end, _ in bars], line=0.28, around=1.3)
-    heights, ends = np.array([value for *_, value in bars]), []
     if lower is not None and upper is not None:
         ends = [lower[shown], upper[shown]]
     lengths = np.abs(np.concatenate([heights, *ends]))
@@ -120,7 +134,6 @@ def plot_explanation(
     line += "" if lower is None else "interval" if found.sizes["row"] == 1 else "of the rows"
     label, against = short_names([label, found.attrs["against"]], _LONGEST_CLASS)
     name_axes(ax, f"{what} for {label} against {against}, in nats{line}")
-    total = float(found["log_odds"].mean("row"))
     ax.set_title(f"log odds {total:+.3g}", fontsize="medium")
     return tidy(ax)
 
@@ -141,7 +154,8 @@ def _weights(found: xr.Dataset) -> tuple[Array, Array | None, Array | None]:
     if found.sizes["row"] > 1:
         method: Any = "linear" if np.isfinite(weight).all() else "inverted_cdf"  # nothing is between infinities
         lower, upper = np.quantile(weight, tails(found.attrs.get("prob", PROB)), axis=0, method=method)
-        return weight.mean("row").values, lower, upper
+        with np.errstate(invalid="ignore"):
+            return weight.mean("row").values, lower, upper
     if "lower" in found:
         return weight.values[0], found["lower"].values[0], found["upper"].values[0]
     return weight.values[0], None, None

@@ -305,6 +305,21 @@ def test_what_only_columns_together_make_impossible_is_of_all_of_them():
     assert found.attrs["shares"] == "shapley"
 
 
+@pytest.mark.parametrize("n_columns", [12, 13])  # all orders, and random ones
+def test_two_impossible_columns_leave_the_others_their_weights(n_columns):
+    impossible = {"a": "uuuu", "b": "uuvv", "c": "uuvv"}
+    possible = {"a": "uuuv", "b": "uvvv", "c": "uvvv"}
+    cells = [impossible] * 2 + [possible] * (n_columns - 2)
+    X = [[column[label][i] for column in cells] for label in "abc" for i in range(4)]
+    clf = bp.CategoricalNB().fit(X, np.repeat(list("abc"), 4))
+    found = clf.explain([["v", "v"] + ["u"] * (n_columns - 2)], rule="mle", random_state=0).sel({"class": "a"})
+    assert found["weight"].values[0, :2].tolist() == [-np.inf, -np.inf]
+    # b and c are alike, so that no order matters
+    np.testing.assert_allclose(found["weight"].values[0, 2:], np.log(0.75 / 0.25), rtol=1e-12)
+    if "mcse" in found:
+        np.testing.assert_allclose(found["mcse"].values, 0.0, atol=1e-12)
+
+
 @pytest.mark.parametrize("rule", ["mle", "map"])
 def test_other_columns_weigh_the_same_beside_one_that_is_impossible(rule):
     X = pd.DataFrame({"cabin": list("AAAAABBB"), "age": [20.0, 31, 40, 27, 33, 45, 52, 38]})

@@ -82,6 +82,21 @@ def test_classes_that_are_excluded_stay_excluded():
     )
 
 
+@pytest.mark.parametrize("scale", [1e-3, 3e-2, 0.3])
+def test_of_several_maxima_the_highest_is_found(scale):
+    """Of log odds far too small and always right, the score has one maximum near T = 1 and one near zero."""
+    codes = np.arange(60) % 2
+    log_odds = scale * (2 * codes - 1)
+
+    def height(log_t):
+        return -np.log1p(np.exp(-np.abs(log_odds) * np.exp(-log_t))).sum() - log_t**2 / 2
+
+    grid = np.linspace(-19, 19, 38_001)
+    best = grid[np.argmax([height(log_t) for log_t in grid])]
+    density = np.stack([np.zeros(60), log_odds], axis=1)
+    assert np.log(temper(density, np.log([0.5, 0.5]), codes, np.ones(60))) == pytest.approx(best, abs=1e-3)
+
+
 def test_equal_densities_leave_it_at_one():
     assert temper(np.zeros((20, 2)), np.log([0.5, 0.5]), np.arange(20) % 2, np.ones(20)) == pytest.approx(1.0)
 

@@ -264,9 +264,12 @@ def test_numbers_can_be_levels(run, tmp_path):
 
 def test_columns_are_kept_or_dropped(run, penguins, tmp_path):
     path = write(penguins, tmp_path / "p.csv")
-    assert run("compare", path, "--target", "kind", "--keep", "bill")[0] == 0
-    _, _, err = run("compare", path, "--target", "kind", "--keep", "bill", "--drop", "island")
-    assert "--drop and --only are both given" in err
+    one = run("compare", path, "--target", "kind", "--keep", "bill")
+    assert one[0] == 0
+    fewer = ("--keep", "bill", "--keep", "island", "--drop", "island")
+    assert run("compare", path, "--target", "kind", *fewer) == one
+    _, _, err = run("compare", path, "--target", "kind", "--keep", "bill", "--drop", "bill")
+    assert "--drop leaves out all columns of --only, so that none is used" in err
     _, _, err = run("compare", path, "--target", "kind", "--keep", "wing")
     assert "--only 'wing': there is no such column" in err
 

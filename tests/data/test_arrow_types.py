@@ -69,6 +69,12 @@ def test_decimals_without_places_are_whole_numbers(frame, scale, family):
     assert list(clf.families_) == [family]
 
 
+def test_infinite_decimals_are_refused_as_other_infinities():
+    X = pd.DataFrame({"d": [decimal.Decimal("Infinity"), *map(decimal.Decimal, ["1.5", "2.5", "3", "1.2"])]})
+    with pytest.raises(ValueError, match="column 'd' holds inf in row 0"):
+        bp.MixedNB().fit(X, list("aabba"))
+
+
 def test_columns_of_a_record_batch_are_found_by_name():
     table = pa.table(
         {"a": [1.0, 2.0, 3.0, 4.0, 5.0, 9.0, 2.0, 4.0], "b": [2.0, 1.0, 1.0, 0.0, 7.0, 5.0, 3.0, 3.0]}

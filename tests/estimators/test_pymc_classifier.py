@@ -702,6 +702,38 @@ def test_groups_may_be_numbered_from_one(values):
             clf.predict_proba({"x": [2.0, 1.0], "site": [1, site]})
 
 
+def test_numbers_may_be_stacked():
+    found = []
+    for scale in (pt.stack([1.0, 2.0]), pm.math.stack([1, 2]), np.array([1.0, 2.0])):
+        with pm.Model() as model:
+            label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(6) % 2)
+            pm.Normal("x", pm.Normal("mu", shape=2)[label], pt.as_tensor(scale)[label], observed=np.arange(6.0))
+        clf = bp.from_pymc(model)
+        assert clf.recognition()["solution"].tolist() == ["exact", "exact"]
+        found.append(clf.predict_proba([[1.5]]))
+    np.testing.assert_allclose(found[:2], [found[2]] * 2, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of PyMC's own simulator
+def test_a_simulator_has_no_density():
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(6) % 2)
+        mean = pm.Normal("mu", shape=2)[label]
+        pm.Simulator("x", lambda rng, a, size: rng.normal(a, size=size), mean, observed=np.arange(6.0))
+    with pytest.raises(ValueError, match="'x' has no log density that PyMC can derive"):
+        bp.from_pymc(model)
+
+
+def test_graphs_of_at_most_so_many_rows_take_more_in_portions():
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(6) % 2)
+        mean = pm.Normal("mu", shape=2)[label] * pm.Data("q", np.ones(6))[:6]
+        pm.Laplace("x", mean, 1.0, observed=np.arange(6.0))
+    clf = bp.from_pymc(model, draws=draws_of("mu", np.array([[[0.0, 2.0]] * 30])))
+    one, many = (clf.predict_proba({"x": np.ones(n), "q": np.ones(n)}) for n in (1, 20))
+    np.testing.assert_array_equal(many, np.repeat(one, 20, axis=0))
+
+
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(
     "effect",
@@ -822,11 +854,21 @@ def test_variables_that_would_be_drawn_anew_are_refused(declare):
         bp.from_pymc(model)
 
 
-def test_lazy_branches_are_refused():
+def outside(mu, label):
+    pm.Normal("x", ifelse(pt.gt(mu[0], 0), mu[label], 2 * mu[label]), 1.0, observed=np.arange(6.0))
+
+
+def within_a_distribution(mu, label):
+    def dist(mean, first, size):
+        return pm.Normal.dist(mean, ifelse(pt.gt(first, 0), pt.as_tensor(1.0), pt.as_tensor(2.0)), size=size)
+
+    pm.CustomDist("x", mu[label], mu[0], dist=dist, observed=np.arange(6.0))
+
+
+@pytest.mark.parametrize("declare", [outside, within_a_distribution])
+def test_lazy_branches_are_refused(declare):
     with pm.Model() as model:
-        label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(6) % 2)
-        mu = pm.Normal("mu", shape=2)
-        pm.Normal("x", ifelse(pt.gt(mu[0], 0), mu[label], 2 * mu[label]), 1.0, observed=np.arange(6.0))
+        declare(pm.Normal("mu", shape=2), pm.Categorical("y", [0.5, 0.5], observed=np.arange(6) % 2))
     with pytest.raises(
         ValueError, match=r"'x' is computed by ifelse, which is not read; write it with pt\.switch"
     ):

@@ -37,6 +37,20 @@ def test_infinite_weights_reach_to_the_edge(n_rows):
     assert ax.get_yticklabels()[0].get_text() == ("cabin = B: +∞" if n_rows == 1 else "cabin: +∞")
 
 
+def test_infinite_weights_of_both_signs_have_no_average():
+    X = pd.DataFrame({"a": [1, 1, 0, 0], "b": [0, 0, 1, 1], "c": [0, 1, 0, 1]})
+    found = bp.BernoulliNB(rule="mle").fit(X, list("kkll")).explain(X)
+    for label in (None, "k"):
+        with pytest.raises(ValueError, match="weights are infinite both for and against 'k', and have no sum"):
+            plot_explanation(found, label=label)
+
+
+def test_infinite_weights_of_hidden_columns_are_named():
+    X = pd.DataFrame(np.repeat([[0], [0], [1], [1]], 20, axis=1))
+    ax = plot_explanation(bp.BernoulliNB(rule="mle").fit(X, list("kkll")).explain(X[:1]))
+    assert ax.get_yticklabels()[15].get_text() == "5 other columns: +∞"
+
+
 def test_intervals_are_those_of_the_draws_or_of_the_rows(iris):
     clf, X = iris
     found = clf.explain(X.iloc[[70]], draws=50, random_state=0)

@@ -1,6 +1,7 @@
 """Graphs at many points at once have the values that PyTensor itself computes at each point."""
 
 import numpy as np
+import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
@@ -8,8 +9,10 @@ from pytensor.compile.mode import Mode
 from pytensor.graph.op import Op
 from pytensor.raise_op import Assert
 from pytensor.tensor.shape import specify_shape
+from scipy.stats import multivariate_normal
 
 from bayesppl.inference.pymc.graphs import Interpreter
+from bayesppl.inference.pymc.reading.points import Coordinates
 
 POINTS = 5
 x = pt.tensor("x", shape=(3, 2), dtype="float64")
@@ -153,3 +156,49 @@ def test_matrices_that_cannot_be_inverted_are_an_error():
     values[2, 1] = 0
     with pytest.raises(np.linalg.LinAlgError):
         Interpreter([square], [], [pt.linalg.inv(square)])([values])
+
+
+def _euler(name):
+    return pm.EulerMaruyama(
+        name, 0.1, lambda v, a: (-a * v, 1.0), (1.0,), init_dist=pm.Normal.dist(0.0, 1.0), steps=2
+    )
+
+
+SERIES = {
+    "AR": lambda: pm.AR("mu", [0.1, 0.5], pm.HalfNormal("s"), init_dist=pm.Normal.dist(0.0, 1.0), steps=1),
+    "EulerMaruyama": lambda: _euler("mu"),
+    "GARCH11": lambda: pm.GARCH11("mu", 1.0, 0.2, 0.2, initial_vol=1.0, shape=3),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Support point not defined")
+@pytest.mark.parametrize("prior", SERIES.values(), ids=SERIES)
+def test_priors_of_series_have_the_density_of_pymc(prior):
+    with pm.Model() as model:
+        prior()
+    coordinates = Coordinates.of_model(model)
+    points = coordinates.draw(4, np.random.default_rng(0))
+    found = coordinates.evaluate(coordinates.log_prior(jacobian=True), points)
+    log_prior = model.compile_logp(mode=Mode("py", None))
+    names = [model.rvs_to_values[variable].name for variable in model.free_RVs]
+    for i in range(4):
+        expected = log_prior({name: values[i] for name, values in zip(names, points, strict=True)})
+        assert sum(density[i].sum() for density in found) == pytest.approx(expected, rel=1e-6)  # of 32 bits
+
+
+def test_autoregressions_of_neighbours_have_the_density_of_their_precision():
+    neighbours = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    with pm.Model() as model:
+        pm.CAR("mu", np.zeros(3), neighbours, pm.Beta("alpha", 2.0, 2.0), pm.Gamma("tau", 2.0, 1.0))
+    coordinates = Coordinates.of_model(model)
+    points = coordinates.draw(5, np.random.default_rng(0))
+    place = [variable.name for variable in coordinates.free].index("mu")
+    found = coordinates.evaluate(coordinates.log_prior(jacobian=True), points)[place].ravel()
+    theta = coordinates.theta(points)
+    values = zip(theta["mu"], theta["alpha"], theta["tau"], strict=True)
+    precision = np.diag(neighbours.sum(0))
+    expected = [
+        multivariate_normal(np.zeros(3), np.linalg.inv(tau * (precision - alpha * neighbours))).logpdf(mu)
+        for mu, alpha, tau in values
+    ]
+    np.testing.assert_allclose(found - found[0], np.array(expected) - expected[0], rtol=1e-6)

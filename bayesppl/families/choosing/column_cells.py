@@ -60,7 +60,7 @@ def read_cells(
     responsibilities: Responsibilities,
     classes: Sequence[Hashable],
 ) -> Cells:
-    refusal = "holds no value to choose a density by; drop it, or name its block"
+    refusal = "holds no value to choose a density by; drop it"
     x, present = present_numbers(table, name, "real-valued", refusal)
     rounding = rounding_of(x)
     # values on no grid: their digits end somewhere, and where is the same for all densities

@@ -17,11 +17,11 @@ from pytensor.graph.replace import vectorize_graph
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import ancestors, toposort
-from pytensor.scalar import Abs, ScalarMaximum, ScalarMinimum, Second, Sign
+from pytensor.scalar import Abs, ScalarMaximum, ScalarMinimum, Second, Sign, upcast
 from pytensor.scalar import basic as scalars
 from pytensor.scalar.math import Erf, Erfc, Sigmoid, Softplus
 from pytensor.tensor.basic import Alloc, Join, MakeVector, ScalarFromTensor
-from pytensor.tensor.elemwise import DimShuffle, Elemwise
+from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from pytensor.tensor.math import All, Dot
 from pytensor.tensor.shape import Shape, Shape_i
 from pytensor.tensor.sort import SortOp
@@ -130,9 +130,18 @@ def substitute(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[
                 for new, old in changed
             )
             kinds = [variable.type() for variable in node.outputs]
-            made = Apply(node.op, inputs, kinds) if same else node.op.make_node(*inputs)
+            if isinstance(node.op, MakeVector):  # of the type that its numbers had
+                made = MakeVector(upcast(*(variable.dtype for variable in inputs))).make_node(*inputs)
+            else:
+                made = Apply(node.op, inputs, kinds) if same else node.op.make_node(*inputs)
             found |= dict(zip(node.outputs, made.outputs, strict=True))
     return [found.get(output, output) for output in outputs]
+
+
+def without_sums_of_numbers(outputs: Sequence[Any]) -> list[Any]:
+    """Return graphs without sums over an axis that a single number has not, as in the density of pm.CAR."""
+    nodes = (node for node in nodes_above(outputs) if isinstance(node.op, CAReduce))
+    return substitute(outputs, {node.out: node.inputs[0] for node in nodes if not node.inputs[0].ndim})
 
 
 #: Types of numbers that PyTensor computes with in fewer than 64 bits, and those with as many.
@@ -346,7 +355,7 @@ def _at_points(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[
             made = _at_points(held.outputs, dict(zip(held.inputs, inputs, strict=True)))
         elif all(new is old for new, old in zip(inputs, node.inputs, strict=True)):
             continue
-        elif isinstance(node.op, Elemwise):  # most operations, and as they are
+        elif isinstance(node.op, Elemwise) or _have_no_more_axes(inputs, node.inputs):  # and as they are
             made = node.op.make_node(*inputs)
         elif isinstance(node.op, Shape):
             made = [inputs[0].shape[inputs[0].ndim - node.inputs[0].ndim :]]
@@ -363,6 +372,11 @@ def _at_points(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[
             made = vectorize_graph(one.outputs, dict(zip(alone, inputs, strict=True)))
         found |= dict(zip(node.outputs, getattr(made, "outputs", made), strict=True))
     return [found.get(output, output) for output in outputs]
+
+
+def _have_no_more_axes(new: Sequence[Any], old: Sequence[Any]) -> bool:
+    axes = ([getattr(variable.type, "ndim", 0) for variable in of] for of in (new, old))
+    return next(axes) == next(axes)
 
 
 def evaluate(outputs: Sequence[Any]) -> list[Array]:

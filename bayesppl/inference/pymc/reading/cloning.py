@@ -111,12 +111,16 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
 
 
 def _takes_any_length(found: Observed, theta: Theta, label: Label) -> bool:
-    some = slice(0, max(1, len(label.codes) // 2))
-    part = (label.codes[some], found.observed[some], {name: v[some] for name, v in found.held.items()})
-    try:
-        return found.log_density(theta, *part).shape[1:] == label.codes[some].shape
-    except UNFIT:
-        return False
+    n_rows = len(label.codes)
+    for n in (max(1, n_rows // 2), 2 * n_rows):
+        some = np.resize(np.arange(n_rows), n)
+        part = (label.codes[some], found.observed[some], {name: v[some] for name, v in found.held.items()})
+        try:
+            if found.log_density(theta, *part).shape[1:] != some.shape:
+                return False
+        except UNFIT:
+            return False
+    return True
 
 
 def _given_data(

@@ -25,6 +25,7 @@ from bayesppl.inference.pymc.graphs import (
     substitute,
     within,
     without_checks,
+    without_sums_of_numbers,
 )
 from bayesppl.inference.pymc.reading.requirements import require_no_draws
 from bayesppl.kernels.arrays import Array, Theta
@@ -189,7 +190,7 @@ class Coordinates:
         )
         potentials = self.model.replace_rvs_by_values(list(self.potentials)) if self.potentials else []
         require_no_draws("the density of what is learned", [*densities, *potentials])
-        return self._in_coordinates([*densities, *potentials])
+        return self._in_coordinates(without_sums_of_numbers([*densities, *potentials]))
 
     def _in_coordinates(self, graphs: Sequence[Any]) -> list[Any]:
         own = [self.model.rvs_to_values[variable] for variable in self.free]

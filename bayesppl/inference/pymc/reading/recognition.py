@@ -12,7 +12,6 @@ import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 from pymc.variational.minibatch_rv import MinibatchRandomVariable
-from pytensor.conditional.op import IfElse
 from pytensor.graph.traversal import ancestors
 from pytensor.xtensor.type import XTensorType
 from scipy.linalg import LinAlgWarning
@@ -34,7 +33,12 @@ from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.inference.pymc.reading.proof import ROWS, given_like
 from bayesppl.inference.pymc.reading.proposal import Proposal
 from bayesppl.inference.pymc.reading.proposals import propose
-from bayesppl.inference.pymc.reading.requirements import require_independence, require_no_draws, require_rows
+from bayesppl.inference.pymc.reading.requirements import (
+    require_independence,
+    require_no_branches,
+    require_no_draws,
+    require_rows,
+)
 from bayesppl.kernels.arrays import Array, select_draws
 from bayesppl.model.declaration import CLASS_WEIGHTS
 
@@ -131,11 +135,8 @@ def _require_priors(model: Any, label: Label) -> None:
 
 def _require_tensors(model: Any) -> None:
     for variable in [*model.basic_RVs, *model.potentials]:
-        nodes = list(nodes_above([variable]))
-        if any(isinstance(node.op, IfElse) for node in nodes):
-            raise ValueError(
-                f"{variable.name!r} is computed by ifelse, which is not read; write it with pt.switch"
-            )
+        nodes = nodes_above([variable])
+        require_no_branches(variable.name, nodes)
         if any(isinstance(v.type, XTensorType) for node in nodes for v in (*node.inputs, *node.outputs)):
             raise ValueError(
                 f"{variable.name!r} is computed by operations of pymc.dims, which are not read; write the model "

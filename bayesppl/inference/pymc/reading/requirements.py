@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
+from pymc.distributions.simulator import SimulatorRV
 from pymc.pytensorf import rvs_in_graph
+from pytensor.conditional.op import IfElse
 from pytensor.graph.basic import Constant
 
-from bayesppl.inference.pymc.graphs import leaves_above
+from bayesppl.inference.pymc.graphs import leaves_above, nodes_above
 from bayesppl.inference.pymc.reading.label import Label
 from bayesppl.inference.pymc.reading.observed import UNFIT, Observed, same_values
 from bayesppl.kernels.arrays import Array, Theta
@@ -17,6 +19,8 @@ from bayesppl.kernels.arrays import Array, Theta
 
 def require_density(found: Observed) -> None:
     try:
+        if isinstance(found.variable.owner.op, SimulatorRV):
+            raise NotImplementedError("a simulator draws alone")
         entries = found.density
     except NotImplementedError as error:
         raise ValueError(
@@ -24,8 +28,14 @@ def require_density(found: Observed) -> None:
             "has one, or give pm.CustomDist its logp"
         ) from error
     require_no_draws(f"the density of {found.name!r}", [entries])
+    require_no_branches(found.name, nodes_above([entries]))
     if entries.ndim == 0:
         raise ValueError(f"{found.name!r} has one density for all rows together: {_DEPEND}")
+
+
+def require_no_branches(name: str, nodes: Sequence[Any]) -> None:
+    if any(isinstance(node.op, IfElse) for node in nodes):
+        raise ValueError(f"{name!r} is computed by ifelse, which is not read; write it with pt.switch")
 
 
 def require_no_draws(what: str, graphs: Sequence[Any]) -> None:
