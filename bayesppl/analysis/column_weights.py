@@ -18,7 +18,7 @@ T is under ``calibration="temperature"``, to which this comes down as τ → 0. 
 penalty of standard deviation 0.3 besides: a weight above 1 trusts a density more than the model itself does, and a
 few rows that a column happens to separate would make it very large. τ is the one of a few values that has the
 highest evidence, by Laplace's approximation, under a half-normal prior of standard deviation one (MacKay 1992).
-The first term is concave in w.
+The first term is concave in w, and not in log w.
 
 Weights that were learned from a row predict it too well. What the weights would be without it follows from the
 curvature at the maximum, to first order (Rad & Maleki 2020), and with it log odds that have not seen the label of
@@ -173,11 +173,11 @@ def learn_weights(
     """
     scores = scores_of(left_out, codes, row_weights)
     together = replace(scores, contrast=scores.contrast.sum(0, keepdims=True))
-    log_weights = np.full(len(names), -np.log(together.temperature()))
-    points = []
-    for spread in _SPREADS:
-        points.append(maximum(scores, spread, log_weights))
-        log_weights = points[-1].log_weights
+    apart = [replace(scores, contrast=scores.contrast[[b]]) for b in range(len(names))]
+    # of several maxima, the higher one that is met from weights that are alike, or from those of columns alone
+    alike = _path(scores, _SPREADS, -np.log([together.temperature()] * len(names)))
+    alone = _path(scores, _SPREADS[::-1], -np.log([column.temperature() for column in apart]))
+    points = [max(pair, key=lambda point: point.height) for pair in zip(alike, alone[::-1], strict=True)]
     best = max(points, key=lambda point: point.log_evidence)
     # of log odds whose weights have not seen the row
     unseen = replace(scores, contrast=without_rows(scores, best)[None])
@@ -201,6 +201,8 @@ class Point(NamedTuple):
     spread : float
         τ.
     log_weights, log_sd : (n_factors,)
+    height : float
+        Of the penalised score.
     log_evidence : float
     root : tuple
         Of the curvature there, as :func:`scipy.linalg.cho_factor` has it.
@@ -209,8 +211,17 @@ class Point(NamedTuple):
     spread: float
     log_weights: Array
     log_sd: Array
+    height: float
     log_evidence: float
     root: Any
+
+
+def _path(scores: Scores, spreads: Iterable[float], start: Array) -> list[Point]:
+    """Follow a maximum from one τ to the next."""
+    points = list[Point]()
+    for spread in spreads:
+        points.append(maximum(scores, spread, points[-1].log_weights if points else start))
+    return points
 
 
 def scores_of(left_out: Iterable[tuple[Array, Array]], codes: Array, row_weights: Array) -> Scores:
@@ -244,7 +255,7 @@ def maximum(scores: Scores, spread: float, start: Array) -> Point:
     covariance = scores.covariance(np.exp(found.x), penalty(found.x))
     log_determinants = np.linalg.slogdet(precision)[1] - 2 * np.log(np.diag(root[0])).sum()
     log_evidence = 0.5 * float(log_determinants) - float(found.fun) - 0.5 * spread**2
-    return Point(spread, found.x, np.sqrt(np.diag(covariance)), log_evidence, root)
+    return Point(spread, found.x, np.sqrt(np.diag(covariance)), -float(found.fun), log_evidence, root)
 
 
 def curvature(scores: Scores, u: Array) -> Array:

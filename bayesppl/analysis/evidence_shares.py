@@ -310,8 +310,11 @@ def divide(
     with np.errstate(invalid="ignore"):  # of classes of no weight
         singles = score(units) - none if len(at) else np.empty((0, *none.shape))
         adds_up = _adds_up(singles, (whole - none)[None], np.ones((1, len(at))))
-        if adds_up and len(at) > 2:  # of three, gains and losses of pairs may cancel in the whole
+        if adds_up and len(at) > 2:
+            # of three, gains and losses of pairs may cancel in the whole; and what is impossible hides the others
             some = np.random.default_rng(0).random((_CHECKED, len(at))) < 0.5
+            possible = np.isfinite(singles).all((1, 3)).T
+            some = np.concatenate([some, np.unique(possible, axis=0)])
             adds_up = _adds_up(singles, score(some @ units) - none, some)
     if adds_up and (odds.against is not None or len(odds.classes) == 2):
         parts = (odds(singles + none) - before)[None]
@@ -337,8 +340,11 @@ def divide(
 
 
 def _sums(singles: Array, sets: Array) -> Array:
-    """Add up log densities of single units over sets of units."""
-    return np.asarray(np.tensordot(sets.astype(np.float64), singles, axes=1))
+    """Add up log densities of single units over sets of units: -inf where one of a set is."""
+    members, are_impossible = sets.astype(np.float64), np.isneginf(singles)
+    found = np.tensordot(members, np.where(are_impossible, 0.0, singles), axes=1)
+    found[np.tensordot(members, are_impossible.astype(np.float64), axes=1) > 0] = -np.inf
+    return found
 
 
 def _adds_up(singles: Array, found: Array, sets: Array) -> bool:
@@ -347,7 +353,8 @@ def _adds_up(singles: Array, found: Array, sets: Array) -> bool:
     Those that are finite decide; if none is, they add up to nothing. Nor do they where only units together are
     impossible.
     """
-    gap, size = _sums(singles, sets) - found, _sums(np.abs(singles), sets) + np.abs(found)
+    sizes = np.abs(np.where(np.isneginf(singles), 0.0, singles))
+    gap, size = _sums(singles, sets) - found, _sums(sizes, sets) + np.abs(found)
     difference = gap - gap[..., :1]
     is_finite = np.isfinite(difference)
     are_close = (np.abs(difference) <= _ADDS_UP * (1 + size))[is_finite]

@@ -31,8 +31,8 @@ PENALTY_SD = 1.0
 # log T lies within these bounds; the penalty keeps it far from them, unless rows of enormous weight outweigh it
 _BOUNDS = (-20.0, 20.0)
 
-# The steps of log T by which maxima below 1 are searched for.
-_STEP = 0.5
+# Places where maxima of T below 1 are searched for.
+_STEPS = 41
 
 # A predictive is badly overconfident where its log score is below what it expects by this many standard errors,
 # and by this much per row: a tenth of a nat is the loss where what is given 0.9 happens in 0.7 of the cases.
@@ -237,16 +237,16 @@ class Scores:
             score = float((self.row_weights * self.log_scores(np.exp(-log_t))).sum())
             return score - log_t**2 / (2 * PENALTY_SD**2)
 
-        largest = _BOUNDS[1]
+        (lowest, largest), root = _BOUNDS, partial(brentq, slope, xtol=1e-10, rtol=1e-12)
         if slope(largest) > 0:
             return float(np.exp(largest))
-        root = partial(brentq, slope, xtol=1e-10, rtol=1e-12)
-        found = root(*_BOUNDS)
-        if found < 0:  # the score is concave in 1/T: of a model that is not sure enough, the slope may have more
-            grid = np.arange(_BOUNDS[0], _STEP, _STEP)
-            falls = np.flatnonzero(np.diff(np.sign([slope(log_t) for log_t in grid])) < 0)
-            found = max((root(grid[i], grid[i + 1]) for i in falls), key=height)
-        return float(np.exp(found))
+        if slope(0.0) >= 0:
+            return float(np.exp(root(0.0, largest)))
+        # the score is concave in 1/T: of a model that is not sure enough, the slope may have several roots
+        grid = np.linspace(lowest, 0.0, _STEPS)
+        slopes = np.array([slope(log_t) for log_t in grid])
+        maxima = [root(*grid[i : i + 2]) for i in np.flatnonzero((slopes[:-1] > 0) & (slopes[1:] <= 0))]
+        return float(np.exp(max([lowest, *maxima], key=height)))
 
     def normalised(self, powers: Array | float) -> tuple[Array, Array]:
         """Compute probabilities (n_classes, n_rows), and the log of the sum of the odds against the own class."""

@@ -31,11 +31,12 @@ _MOST_LEVELS = 100_000
 
 
 class FileRows(NamedTuple):
-    """A data frame of features, the label of every row, and the name of the label column."""
+    """A data frame of features, the label of every row, the name of the label column, and the mark of decimals."""
 
     X: Any
     y: Any
     target: str
+    decimal: str = "."
 
 
 class Source:
@@ -140,11 +141,11 @@ class Source:
         is_drawn = iter(np.isin(np.arange(n_labelled), drawn))
         batches = self.batches("drawing rows")
         parts = [_pick(rows, np.fromiter(islice(is_drawn, len(rows.y)), bool)) for rows in batches]
-        return FileRows(pd.concat([part.X for part in parts]), pd.concat([part.y for part in parts]), self.target)
+        return parts[0]._replace(X=pd.concat([part.X for part in parts]), y=pd.concat([part.y for part in parts]))
 
     def _used(self, frame: Any, chosen: Chosen) -> FileRows:
         X = frame_columns.choose(frame.drop(columns=self.target), chosen, self.target)
-        rows = FileRows(X, frame[self.target], self.target)
+        rows = FileRows(X, frame[self.target], self.target, self.file.dialect.decimal)
         absent = rows.y.isna().to_numpy()
         if absent.any() and self._unlabelled == "refuse":
             raise ValueError(
@@ -230,7 +231,7 @@ def require_numbers(rows: FileRows, instead: str = "--model mixed-nb takes text 
         as_table(rows.X).numeric()
     except ValueError as error:
         # the cell that is no number, rather than the first that is text
-        remark = next(frame_columns.remarks(rows.X.select_dtypes(exclude="number")), None)
+        remark = next(frame_columns.remarks(rows.X.select_dtypes(exclude="number"), rows.decimal), None)
         raise ValueError(f"{remark or error}. Here: --drop COLUMN leaves a column out; {instead}.") from None
 
 

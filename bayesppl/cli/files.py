@@ -110,6 +110,9 @@ def separator(path: Path, given: str) -> str:
     return "\t" if given == "tab" or (given == "," and is_of_tabs) else given
 
 
+_BYTE_ORDER_MARK = "\ufeff"
+
+
 @contextmanager
 def opened(path: Path, encoding: str, given: Path) -> Iterator[IO[str]]:
     """Open a text file, compressed or not; refusals name the path that the user gave."""
@@ -130,8 +133,9 @@ def opened(path: Path, encoding: str, given: Path) -> Iterator[IO[str]]:
             raw = archive.open(inside[0])
         else:
             raw = openers.get(path.suffix.lower(), open)(path, "rb")
-        # a mark of the order of bytes is no part of the first name
-        with io.TextIOWrapper(raw, encoding.replace("utf-8", "utf-8-sig"), newline="") as text:
+        with io.TextIOWrapper(raw, encoding, newline="") as text:
+            if text.read(1) != _BYTE_ORDER_MARK:  # which is no part of the first name
+                text.seek(0)
             yield text
     except UnicodeError as error:
         head = error.object if isinstance(error, UnicodeDecodeError) else b""

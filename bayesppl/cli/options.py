@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Callable
 from functools import wraps
 from itertools import pairwise
@@ -122,14 +121,14 @@ def csv_options(command: Callable[..., None]) -> Callable[..., None]:
 def _check_dialect(dialect: Dialect) -> None:
     marks = {"--sep": dialect.sep, "--decimal": dialect.decimal, "--thousands": dialect.thousands}
     for option, mark in marks.items():
-        if mark is not None and (len(mark) != 1 or mark.isalnum() or mark == '"'):
+        if mark is not None and (len(mark) != 1 or mark.isalnum() or mark in '"\r\n'):
             raise ValueError(
-                f"{option} {mark!r} must be a single character, and no letter, digit or quotation mark"
+                f"{option} {mark!r} must be a single character, and no letter, digit, quotation mark or line end"
             )
     if dialect.thousands == dialect.decimal:
         raise ValueError(f"--thousands and --decimal are both {dialect.decimal!r}; each needs a mark of its own")
     try:
-        codecs.lookup(dialect.encoding)
+        "".encode(dialect.encoding)
     except LookupError:
         raise ValueError(
             f"there is no --encoding {dialect.encoding!r}; utf-8, latin-1 and utf-16 are common ones"

@@ -135,10 +135,12 @@ def _refuse_cells(cells: Array, absent: Array, name: Hashable) -> None:
         if isinstance(cell, str | bytes):
             texts.append(row)
     if texts:
+        text = cells[texts[0]]
+        true = {"true": "true", "false": "true", "TRUE": "TRUE", "FALSE": "TRUE"}.get(text, "True")
         raise RowError(
-            f"column {name!r} holds the text {spelled(cells[texts[0]])} in row ",
+            f"column {name!r} holds the text {spelled(text)} in row ",
             texts[0],
-            " where a number must be; convert the column to numbers (truth values by X[name] == 'True'), drop "
+            f" where a number must be; convert the column to numbers (truth values by X[name] == {true!r}), drop "
             "it, count the words of texts (CountVectorizer), or model levels with bayesppl.Categorical",
         )
 

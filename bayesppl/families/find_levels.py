@@ -122,8 +122,9 @@ def skip_unseen(table: Table, codes: Array, names: Sequence[Hashable], unseen: A
         codes[new, j] = -1
         rows |= new
     warn(
-        f"{skipped_in_words([names[j] for j in places], found, rows)}. unseen='error' refuses them; "
-        "unseen='learned' takes them as evidence for classes of few rows",
+        f"{skipped_in_words([names[j] for j in places], found, rows)}. unseen='error' of "
+        "CategoricalNB, or of the Categorical of a block, refuses them; unseen='learned' takes them as evidence "
+        "for classes of few rows",
         UnseenLevelWarning,
     )
 

@@ -56,6 +56,26 @@ def test_the_maximum_is_that_of_the_score_less_the_penalties(spread):
     np.testing.assert_allclose(found, best.x, atol=2e-5)
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_of_several_maxima_the_highest_is_found(seed):
+    """Columns of no use, far too sure, drown the one that is of use where all have one temperature."""
+    rng = np.random.default_rng(seed)
+    codes = np.arange(120) % 2
+    useless = 1e4 * rng.normal(size=(4, 120))
+    log_odds = [*useless, rng.normal(3 * (2 * codes - 1), 1.0)]
+    even = np.log(np.full((120, 2), 0.5))
+    rows = [(np.stack([np.zeros(120), odds], axis=1) + even, even) for odds in log_odds], codes, np.ones(120)
+    found = learn_weights(names(rows[0]), *rows)
+    at = maximum(scores_of(*rows), found.spread, np.r_[np.full(4, -12.0), 0.0])
+    loss = penalised(*rows, found.spread)
+    best = min(minimize(loss, start, options={"gtol": 1e-6}).fun for start in (at.log_weights, np.full(5, -9.0)))
+    assert -at.height == pytest.approx(best, rel=1e-6)
+    assert found.weights[-1] > 0.1
+    assert np.exp(at.log_weights)[-1] / found.weights[-1] == pytest.approx(
+        np.exp(at.log_weights)[0] / found.weights[0], rel=1e-2
+    )
+
+
 def test_slopes_and_curvature_are_derivatives_of_the_score():
     rows = rows_of_weights([1.0, 0.5, 0.1], n_rows=50)
     scores, u = scores_of(*rows), np.array([0.2, -0.5, -1.0])

@@ -305,6 +305,17 @@ def test_what_only_columns_together_make_impossible_is_of_all_of_them():
     assert found.attrs["shares"] == "shapley"
 
 
+def test_what_three_columns_make_impossible_is_found_beside_a_fourth_that_is():
+    """Of class b three columns are even, though each takes both values, and the fourth is never v."""
+    every = [list(f"{number:03b}") for number in range(8)]
+    even = [row for row in every if row.count("1") % 2 == 0]
+    X = [[*row, last] for row in every for last in "uv"] + [[*row, "u"] for row in even] * 4
+    clf = bp.JointCategoricalNB(rule="mle").fit(X, ["a"] * 16 + ["b"] * 16)
+    found = clf.explain([["0", "0", "1", "v"]], against="a")
+    assert found["weight"].values.ravel().tolist() == [-np.inf] * 4
+    assert found.attrs["shares"] == "shapley"
+
+
 @pytest.mark.parametrize("n_columns", [12, 13])  # all orders, and random ones
 def test_two_impossible_columns_leave_the_others_their_weights(n_columns):
     impossible = {"a": "uuuu", "b": "uuvv", "c": "uuvv"}

@@ -97,6 +97,13 @@ def test_of_several_maxima_the_highest_is_found(scale):
     assert np.log(temper(density, np.log([0.5, 0.5]), codes, np.ones(60))) == pytest.approx(best, abs=1e-3)
 
 
+@pytest.mark.parametrize("scale", [1e-10, 1e-12, 1e-14])
+def test_densities_that_hardly_differ_have_a_temperature(scale):
+    codes = np.arange(200) % 2
+    density = np.stack([np.zeros(200), scale * (2 * codes - 1)], axis=1)
+    assert 0 < temper(density, np.log([0.5, 0.5]), codes, np.full(200, 10.0)) <= 1.0
+
+
 def test_equal_densities_leave_it_at_one():
     assert temper(np.zeros((20, 2)), np.log([0.5, 0.5]), np.arange(20) % 2, np.ones(20)) == pytest.approx(1.0)
 

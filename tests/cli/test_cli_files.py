@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from pathlib import Path
 from typing import Any
@@ -130,11 +131,19 @@ def test_what_cannot_be_read_is_refused_with_the_remedy(
     ("options", "message"),
     [
         (("--sep", ",,"), "--sep ',,' must be a single character"),
-        (("--sep", '"'), "--sep '\"' must be a single character, and no letter, digit or quotation mark"),
+        (
+            ("--sep", '"'),
+            "--sep '\"' must be a single character, and no letter, digit, quotation mark or line end",
+        ),
         (("--decimal", "e"), "--decimal 'e' must be a single character, and no letter"),
         (("--thousands", "1"), "--thousands '1' must be a single character, and no letter, digit"),
         (("--thousands", "."), "--thousands and --decimal are both '.'"),
         (("--encoding", "latin-99"), "there is no --encoding 'latin-99'"),
+        (("--encoding", "hex"), "there is no --encoding 'hex'"),
+        (
+            ("--sep", "\n"),
+            "--sep '\\n' must be a single character, and no letter, digit, quotation mark or line end",
+        ),
     ],
 )
 def test_impossible_dialects_are_refused(run: Any, tmp_path: Path, options: tuple[str, ...], message: str) -> None:
@@ -195,3 +204,28 @@ def test_a_name_is_no_pattern_of_others(run: Any, tmp_path: Path, name: str, oth
     path = tmp_path / (name if suffix == "folder" else f"{name}.{suffix}")
     options = ("--target", "kind", "--only", "size", "--model", "lda", "--save", tmp_path / "m.npz")
     assert "fitted lda to 20 rows" in run("fit", path, *options)[1]
+
+
+@pytest.mark.parametrize(
+    ("written", "named"),
+    [
+        *((codecs.BOM_UTF8, name) for name in ("utf-8", "utf8", "UTF-8", "utf-8-sig")),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+    ],
+)
+def test_a_mark_of_the_order_of_bytes_is_no_part_of_a_name(
+    run: Any, tmp_path: Path, written: bytes, named: str
+) -> None:
+    text = "a,y\n1.5,N\n2.5,Y\n0.1,N\n3.5,Y\n"
+    (tmp_path / "t.csv").write_bytes(written + text.encode("utf-8" if "8" in named else named))
+    options = ("--target", "y", "--model", "gaussian-nb", "--save", tmp_path / "m.npz", "--encoding", named)
+    assert run("fit", tmp_path / "t.csv", *options)[0] == 0
+    assert bp.load(tmp_path / "m.npz").feature_names_in_.tolist() == ["a"]
+
+
+def test_points_in_a_file_of_decimal_commas_are_named_as_such(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a;y\n1.5;N\n2.5;Y\n0.1;N\n3.5;Y\n")
+    options = ("--target", "y", "--model", "gaussian-nb", "--sep", ";", "--decimal", ",")
+    status, _, err = run("fit", tmp_path / "t.csv", *options, "--save", tmp_path / "m.npz")
+    assert status == 2
+    assert "all its cells are numbers; points mark no decimals under another --decimal" in err

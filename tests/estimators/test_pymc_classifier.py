@@ -13,12 +13,13 @@ import pytest
 import xarray as xr
 from pytensor.conditional.op import ifelse
 from scipy.special import expit
-from scipy.stats import betabinom, dirichlet_multinomial, norm, poisson
+from scipy.stats import betabinom, dirichlet_multinomial, laplace, norm, poisson
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 import bayesppl as bp
 from bayesppl.errors import NotConjugateError
+from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.plots import plot_prior_posterior
 
 RNG = np.random.default_rng(0)
@@ -700,6 +701,40 @@ def test_groups_may_be_numbered_from_one(values):
     for site in (0, 7):
         with pytest.raises(ValueError, match="'x' is given places of 'site' that its parameters do not have"):
             clf.predict_proba({"x": [2.0, 1.0], "site": [1, site]})
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        lambda label, site: pt.switch(pt.eq(label, 0), site, -1),  # the reference level is the last
+        lambda label, site: pt.zeros(6, dtype="int64") + site,  # of a graph of so many rows
+    ],
+)
+def test_rows_of_the_fit_are_at_places_that_parameters_have(place):
+    with pm.Model() as model:
+        label, site = pm.Categorical("y", [0.5, 0.5], observed=np.arange(6) % 2), pm.Data("site", np.arange(6) % 3)
+        mean = pt.concatenate([pm.Normal("b", shape=3), [0.0]])[place(label, site)]
+        pm.Laplace("x", mean, 1.0 + label, observed=np.arange(6.0))
+    clf = bp.from_pymc(model, draws=draws_of("b", np.array([[[1.0, 2.0, 3.0]] * 30])))
+    rows = {"x": np.arange(6.0), "site": np.arange(6) % 3}
+    means = np.concatenate([[1.0, 2.0, 3.0], [0.0]])[[place(k, np.arange(6) % 3).eval() for k in (0, 1)]]
+    density = laplace.pdf(rows["x"], means, [[1.0], [2.0]])
+    np.testing.assert_allclose(clf.predict_proba(rows), (density / density.sum(0)).T, rtol=1e-12)
+    with pytest.raises(ValueError, match="would be counted from the end"):
+        clf.predict_proba({"x": [1.0, 2.0], "site": [0, -1]})
+
+
+def test_counts_of_truth_values_may_be_potentials():
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(6) % 2)
+        a, b = pm.Normal("a"), pm.Normal("b")
+        pm.Potential("p", -3.0 * (pt.sum(pt.gt(a, 0)) + pt.sum(pt.gt(b, 0))))
+        pm.Laplace("x", pt.stack([a, b])[label], 2.0, observed=np.arange(6.0))
+    coordinates = Coordinates.of_model(model)
+    found = coordinates.evaluate(
+        coordinates.log_prior(jacobian=True), [np.array([1.0, -1.0]), np.array([1.0, 1.0])]
+    )
+    np.testing.assert_array_equal(found[-1].ravel(), [-6.0, -3.0])
 
 
 def test_numbers_may_be_stacked():

@@ -141,7 +141,7 @@ def substitute(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[
 def without_sums_of_numbers(outputs: Sequence[Any]) -> list[Any]:
     """Return graphs without sums over an axis that a single number has not, as in the density of pm.CAR."""
     nodes = (node for node in nodes_above(outputs) if isinstance(node.op, CAReduce))
-    return substitute(outputs, {node.out: node.inputs[0] for node in nodes if not node.inputs[0].ndim})
+    return substitute(outputs, {v.out: v.inputs[0].astype(v.out.dtype) for v in nodes if not v.inputs[0].ndim})
 
 
 #: Types of numbers that PyTensor computes with in fewer than 64 bits, and those with as many.

@@ -6,7 +6,7 @@ and so do other observed variables and data of the length of the rows. The log d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -67,8 +67,7 @@ class Observed:
     @cached_property
     def density(self) -> Any:
         """Return the log density of every entry that has one of its own, a graph: (n_rows, ...)."""
-        rows = [self.codes, self.values, *self.given.values()]
-        return without_errors(pm.logp(self.clone, self.values, warn_rvs=False), rows)
+        return without_errors(pm.logp(self.clone, self.values, warn_rvs=False), self._rows)
 
     @cached_property
     def _places(self) -> list[tuple[Any, set[Any]]]:
@@ -83,22 +82,37 @@ class Observed:
         """Name what is given as places in tables of parameters."""
         return [name for name, rows in self.given.items() if any(rows in above for _, above in self._places)]
 
-    def require_places(self, codes: Array, given: Mapping[str, Array]) -> None:
-        """Raise an IndexError where a place, such as the -1 of an unknown group, would be counted from the end."""
+    def require_places(self, codes: Array, values: Array, given: Mapping[str, Array]) -> None:
+        """Raise an IndexError where a place, such as the -1 of an unknown group, would be counted from the end.
+
+        It may be where it is in rows of the fit, under the same class.
+        """
         if not self._places:
             return
-        find = Interpreter((), [self.codes, *self.given.values()], [place for place, _ in self._places])
-        whole = ~np.any([np.isnan(rows).reshape(len(codes), -1).any(1) for rows in given.values()], axis=0)
-        usual = find((), [np.zeros(len(self.observed)), *self.held.values()])
-        found = find((), [codes[whole], *(rows[whole] for rows in given.values())])
-        for places, held in zip(found, usual, strict=True):
-            if places.min(initial=0) < 0 <= held.min():
-                raise IndexError(f"{places.min()} would be counted from the end")
+        given = {name: _filled(rows, self.held[name]) for name, rows in given.items()}
+        rows, held = [_filled(values, self.observed), *given.values()], [self.observed, *self.held.values()]
+        for code in np.unique(codes):
+            found = self._least_places(codes[codes == code], [a[codes == code] for a in rows])
+            usual = self._least_places(np.full(len(self.observed), code), held)
+            for least, least_usual in zip(found, usual, strict=True):
+                if least < 0 <= least_usual:
+                    raise IndexError(f"{least} would be counted from the end")
+
+    def _least_places(self, codes: Array, rows: Sequence[Array]) -> Array:
+        find = Interpreter((), self._rows, [place for place, _ in self._places])
+        length = self.length or len(codes)
+        # again from the first where the graph takes so many
+        taken = np.resize(np.arange(len(codes)), (-(-len(codes) // length), length))
+        parts = (find((), [codes[some], *(a[some] for a in rows)]) for some in taken)
+        return np.min([[places.min(initial=0) for places in part] for part in parts], axis=0)
+
+    @property
+    def _rows(self) -> list[Any]:
+        return [self.codes, self.values, *self.given.values()]
 
     @cached_property
     def _of_draws(self) -> Interpreter:
-        rows = [self.codes, self.values, *self.given.values()]
-        return Interpreter(list(self.parameters.values()), rows, [self.density])
+        return Interpreter(list(self.parameters.values()), self._rows, [self.density])
 
     @cached_property
     def _drawing(self) -> tuple[Any, list[Any]]:
