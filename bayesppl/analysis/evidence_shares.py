@@ -276,7 +276,8 @@ def average_lots(parts: Array, counts: Array) -> tuple[Array, Array]:
     ----------
     parts, counts : (n_lots, ...)
         What was gained, on average over the orders of a lot, and the part of them in which anything was left to
-        gain. Shares are the ratio of the averages, nothing where no order counts.
+        gain. Shares are the ratio of the averages, nothing where no order counts; of fewer than two lots that
+        count, the error is not known, and infinite.
     """
     total = counts.mean(0)
     total[total < _ADDS_UP] = np.inf
@@ -285,6 +286,7 @@ def average_lots(parts: Array, counts: Array) -> tuple[Array, Array]:
         return share, np.zeros_like(share)
     with np.errstate(invalid="ignore"):  # of infinite shares
         error = (parts - share * counts).std(0, ddof=1) / np.sqrt(len(parts)) / total
+    error[(counts > _ADDS_UP).sum(0) < 2] = np.inf
     return share, np.where(np.isfinite(share), error, 0.0)
 
 

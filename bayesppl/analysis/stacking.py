@@ -46,14 +46,16 @@ MOST_LEFT_OUT = 5_000
 
 
 class LeftOut(NamedTuple):
-    """A model, and log p(y = k | x_i, D without row i) by it, tempered: (n_left_out, n_classes).
+    """A model, and log p(y = k | x_i, D without row i) by it, tempered, with p(y = k | D without row i).
 
-    How rows are left out is "exactly", "from draws" (by importance weights of these) or "by folds": D is then also
-    without the other rows of the fold of row i. Of more than :data:`MOST_LEFT_OUT` rows, so many are left out.
+    Both are (n_left_out, n_classes). How rows are left out is "exactly", "from draws" (by importance weights of
+    these) or "by folds": D is then also without the other rows of the fold of row i. Of more than
+    :data:`MOST_LEFT_OUT` rows, so many are left out.
     """
 
     member: Member | Guest
     log_proba: Array
+    class_weights: Array
     how: str = "exactly"
 
 
@@ -73,16 +75,16 @@ def leave_out(
     X, some = encoded(fitted.model.family, rows.table), drawn_rows(len(rows), MOST_LEFT_OUT)
     calibration = fitted.calibration
     found = leave_out_each(fitted.posterior, X, rows.codes, rows.weights, calibration=calibration, some=some)
-    log_proba = found.log_proba
+    log_proba, weights = found.log_proba, np.exp(found.log_class_weights)
     if calibration is None:
-        calibration, weights = found.calibration, np.exp(found.log_class_weights)
+        calibration = found.calibration
         log_proba = sharpened(found.log_joint, weights, calibration.temperature)
         fitted = replace(
             fitted, calibration=replace(calibration, temperature=calibration.temperature / share_of_columns)
         )
     score, error = weighted_average(log_scores(log_proba, found.codes), found.weights)
     how = "exactly" if found.draws is None else "from draws"
-    return LeftOut(Member(name, recoding, fitted, score, error), log_proba, how)
+    return LeftOut(Member(name, recoding, fitted, score, error), log_proba, weights, how)
 
 
 def leave_out_by_folds(
@@ -101,7 +103,8 @@ def leave_out_by_folds(
         Of the fit, recoded.
     refit : callable
     """
-    log_proba, folds = np.empty((len(rows), len(rows.classes))), _folds(rows)
+    log_proba, class_weights = np.empty((2, len(rows), len(rows.classes)))
+    folds = _folds(rows)
     for fold in np.unique(folds):
         left_out, kept = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         weights = None if rows.given_weights is None else rows.given_weights[kept]
@@ -110,8 +113,9 @@ def leave_out_by_folds(
             warnings.simplefilter("ignore", UserWarning)  # the fit to all rows has warned
             member = Member(name, recoding, refit(others), np.nan, np.nan)
             log_proba[left_out] = member.log_proba_of_recoded(rows.table.take(left_out))
+            class_weights[left_out] = member.class_weights
     score, error = weighted_average(log_scores(log_proba, rows.codes), rows.weights)
-    return LeftOut(Member(name, recoding, fitted, score, error), log_proba, "by folds")
+    return LeftOut(Member(name, recoding, fitted, score, error), log_proba, class_weights, "by folds")
 
 
 def _folds(rows: Rows) -> Array:
@@ -173,16 +177,21 @@ def cross_validate(name: str, classifier: Any, rows: Rows, n_jobs: int | None = 
         found, places = fit(kept)
         return spread_out(found.predict_proba(rows.table.take(seen[left_out]).native()), places, n_classes)
 
-    log_proba = np.zeros((len(rows), n_classes))  # of rows without weight, which have no part in scores
+    def shares_of(some: Array) -> Array:
+        counts = np.bincount(rows.codes[seen[some]], rows.weights[seen[some]], n_classes)
+        return np.asarray(counts / counts.sum())
+
+    # of rows without weight, which have no part in scores
+    log_proba, class_weights = np.zeros((len(rows), n_classes)), np.ones((len(rows), n_classes))
     predicted = Parallel(n_jobs)(delayed(predict)(*fold) for fold in folds)
-    for (_, left_out), of_fold in zip(folds, predicted, strict=True):
-        log_proba[seen[left_out]] = of_fold
-    some = drawn_rows(len(rows), MOST_LEFT_OUT)
-    log_proba = log_proba[some]
+    for (kept, left_out), of_fold in zip(folds, predicted, strict=True):
+        log_proba[seen[left_out]], class_weights[seen[left_out]] = of_fold, shares_of(kept)
+    some, everyone = drawn_rows(len(rows), MOST_LEFT_OUT), np.arange(len(seen))
+    log_proba, class_weights = log_proba[some], class_weights[some]
     score, error = weighted_average(log_scores(log_proba, rows.codes[some]), rows.weights[some])
-    shares = np.bincount(rows.codes, rows.weights, n_classes) / rows.weights.sum()
-    found, places = fit(np.arange(len(seen)))
-    return LeftOut(Guest(name, found, places, shares, score, error), log_proba, "by folds")
+    found, places = fit(everyone)
+    guest = Guest(name, found, places, shares_of(everyone), score, error)
+    return LeftOut(guest, log_proba, class_weights, "by folds")
 
 
 def combine(
@@ -201,7 +210,8 @@ def combine(
         kept = [c for c, matters in zip(kept, matter, strict=True) if matters]
     order = np.argsort(-found.weights, kind="stable")
     average_proba = mixed([c.log_proba for c in kept], found.weights)
-    class_weights = found.weights @ np.stack([c.member.class_weights for c in kept])
+    # of the other rows, as the answers are
+    class_weights = np.tensordot(found.weights, np.stack([c.class_weights for c in kept]), axes=1)
     log_weights = finite_logarithm(class_weights)
     temperature = temper(average_proba - log_weights, log_weights, codes, weights)
     log_proba = sharpened(average_proba, class_weights, temperature)

@@ -184,8 +184,7 @@ def compare(
         if binarize is not None:
             train, test = file_rows.binarized(train, test, binarize)
 
-    if not as_json:
-        warn(frame_columns.remarks(source.X, dialect.decimal))
+    warn(frame_columns.remarks(source.X, dialect.decimal))
     if model == AUTO:
         head = f"[bold]auto[/] on [bold]{safe(data)}[/] (seed {seed})"
         with status("fitting the candidates"):

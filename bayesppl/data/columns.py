@@ -161,7 +161,11 @@ def kind_of_values(values: Array, name: Hashable, dtype: Any) -> Kind:
     if inferred in _TIMES:
         raise _times(name, inferred, dtype)
     if inferred not in _KINDS:
-        what = "no value at all" if inferred == "empty" else f"values of kind {inferred!r} (dtype {dtype})"
+        what = (
+            "no value at all in these rows"
+            if inferred == "empty"
+            else f"values of kind {inferred!r} (dtype {dtype})"
+        )
         raise ValueError(
             f"column {name!r} holds {what}, for which no family can be picked; drop or convert the column, or "
             "name its family yourself"

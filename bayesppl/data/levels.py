@@ -153,7 +153,12 @@ def check_levels(name: Hashable, levels: Sequence[Hashable], codes: Array) -> No
     n_cells = int(np.count_nonzero(codes >= 0))
     if len(levels) > 1 and _are_decimals(levels):
         has_commas = any("," in level for level in levels if isinstance(level, str))
-        way = "pandas.to_numeric(cells.str.replace(',', '.'))" if has_commas else "pandas.to_numeric"
+        way = (
+            "pandas.to_numeric(cells.str.replace(',', '.')) where commas mark decimals, and replace(',', '') "
+            "where they part thousands"
+            if has_commas
+            else "pandas.to_numeric"
+        )
         warn(
             f"column {name!r} holds numbers that are written as text, such as {levels[0]!r}, so that its "
             f"{len(levels)} different ones are levels without an order. Convert measurements to numbers, as by "

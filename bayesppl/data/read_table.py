@@ -112,8 +112,8 @@ def _frame_of_records(X: Any) -> Any:
         return _frame_of_columns(X)
     if hasattr(X, "data_vars"):
         raise TypeError(
-            "X is a Dataset of xarray, whose variables may have several dimensions; pass X.to_dataframe(), or a "
-            "DataArray of rows by columns"
+            "X is of xarray, and its variables may have several dimensions; pass a DataArray of rows by columns, "
+            "or the data frame of a Dataset, X.to_dataframe()"
         )
     if not isinstance(X, list | tuple) or not X or _named_cells(X[0]) is None:
         return X

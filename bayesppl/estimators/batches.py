@@ -21,7 +21,7 @@ from bayesppl.data.labels import label_set, labels_of_parts
 from bayesppl.data.lazy import is_unnamed_index, labels_in, open_parquet, partitions, scan
 from bayesppl.errors import RowError, rows_before
 from bayesppl.estimators.declared import DeclaredClassifier, start, warn_of_first_batch
-from bayesppl.estimators.reading import read_first
+from bayesppl.estimators.reading import read_first, require_two_classes
 from bayesppl.model.learned import Learned
 
 # statistics added up by one task
@@ -114,7 +114,10 @@ def fit_parquet[T: DeclaredClassifier](
     absent = [name for name in (*others, *names) if name not in dataset.schema.names]
     if absent:
         raise ValueError(f"missing column {absent[0]!r}; the files have {dataset.schema.names}")
-    classes = labels_in(dataset, target, clf.missing_labels) if clf.classes is None else clf.classes
+    classes = clf.classes
+    if classes is None:
+        classes = labels_in(dataset, target, clf.missing_labels)
+        require_two_classes(classes)
     tables = scan(dataset, [*names, *others])
     if progress:
         tables = rows_shown(tables, len, "rows", dataset.count_rows())
@@ -139,6 +142,7 @@ def fit_lazy[T: DeclaredClassifier](clf: T, X: Any, y: Any, sample_weight: Any =
         seen = [dask.delayed(label_set)(part[1], clf.missing_labels) for part in parts]
         with _rows_of_the_table(seen, parts):
             classes = labels_of_parts(dask.compute(*seen))
+        require_two_classes(classes)
     starts = (dask.delayed(_start)(clf, classes, *part).compute() for part in parts)
     learned = next((found for found in starts if found is not None), None)
     if learned is None:

@@ -197,7 +197,7 @@ class Learner(DeclaredClassifier, ABC):
         Warns
         -----
         UserWarning
-            If the last call took away rows equal to these.
+            If the last call of ``forget`` took away rows equal to these.
 
         Examples
         --------

@@ -16,7 +16,6 @@ from bayesppl.data.names import spelled
 from bayesppl.data.read_table import as_table
 from bayesppl.data.rows import Rows
 from bayesppl.errors import warn
-from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import ClassWeights
 
 
@@ -39,7 +38,7 @@ def read_labelled(
         noise = LabelNoise() if noise is None else noise
         rows = read_annotated(X, annotations, sample_weight, declared, noise, unlabelled)
         if declared is None:
-            require_two_classes(rows.classes)
+            require_two_classes(rows.classes.tolist())
         return rows
     if declared is not None and len(declared) > 1 and np.shape(y)[1:] == (len(declared),):
         if not as_table(y).is_named and list(getattr(y, "columns", ())) != declared.tolist():
@@ -89,7 +88,7 @@ def read_first(
             UserWarning,
         )
     if classes is None:
-        require_two_classes(rows.classes)
+        require_two_classes(rows.classes.tolist())
     warn_of_spellings("the target", rows.classes.tolist())
     name = getattr(y, "name", None)
     is_column = name is not None and name in rows.table.names
@@ -129,15 +128,15 @@ def require_ascending(classes: Sequence[Hashable] | None, name: str, remedy: str
         )
 
 
-def require_two_classes(found: Array) -> None:
+def require_two_classes(found: Sequence[Hashable]) -> None:
     """Refuse labels that are all the same, where no classes are declared.
 
     Raises
     ------
     ValueError
     """
-    if len(found) < 2:
+    if len(found) == 1:
         raise ValueError(
-            f"the target holds one class only, {found.tolist()[0]!r}; a classifier needs at least two. Pass "
+            f"the target holds one class only, {found[0]!r}; a classifier needs at least two. Pass "
             "classes=[...] to declare the classes: others that do not occur in these rows, or this one alone"
         )

@@ -113,8 +113,8 @@ def plot_explanation(
     heights, ends = np.array([value for *_, value in bars]), []
     if np.isnan([*heights, total]).any():
         raise ValueError(
-            f"weights are infinite both for and against {spelled(label)}, and have no sum; choose other rows, as "
-            "by explanation.isel(row=[0])"
+            f"weights are infinite both for and against {spelled(label)}, or a row is impossible under every "
+            "class, so that there is no sum; choose other rows, by explanation.isel(row=[...])"
         )
 
     ax = axes_of_rows(ax, [name for name, *_ in bars], [end for _, end, _ in bars], line=0.28, around=1.3)

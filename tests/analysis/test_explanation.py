@@ -331,6 +331,21 @@ def test_two_impossible_columns_leave_the_others_their_weights(n_columns):
         np.testing.assert_allclose(found["mcse"].values, 0.0, atol=1e-12)
 
 
+def test_shares_that_no_order_counts_for_have_no_error():
+    """Of 24 columns 20 are impossible under a class, so that few of some orders say anything of another."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 40)
+    X = (rng.random((120, 24)) < np.where(np.arange(24) < 20, 0.5, 0.3 + 0.2 * y[:, None])).astype(int)
+    X[:40, :20] = 0
+    row = np.r_[np.ones(20, dtype=int), X[50, 20:]][None]
+    clf = bp.BernoulliNB(rule="mle").fit(X, y)
+    few, many = (clf.explain(row, orders=n, random_state=0).sel({"class": 0}) for n in (8, 4096))
+    error = np.hypot(few["mcse"], many["mcse"]).values[0, 20:]
+    away = np.abs(few["weight"] - many["weight"]).values[0, 20:]
+    assert np.isinf(error).any()
+    assert (away < 5 * error).all()
+
+
 @pytest.mark.parametrize("rule", ["mle", "map"])
 def test_other_columns_weigh_the_same_beside_one_that_is_impossible(rule):
     X = pd.DataFrame({"cabin": list("AAAAABBB"), "age": [20.0, 31, 40, 27, 33, 45, 52, 38]})

@@ -31,7 +31,7 @@ def test_missing_cells_stay_missing(cells):
 
 def test_a_dataset_of_xarray_is_refused():
     X = pd.DataFrame({"b": [1.0, 2.0, 4.0, 5.5], "a": [3.0, 4.0, 3.1, 3.9]})
-    with pytest.raises(TypeError, match=r"pass X\.to_dataframe\(\), or a DataArray of rows by columns"):
+    with pytest.raises(TypeError, match="pass a DataArray of rows by columns, or the data frame of a Dataset"):
         bp.GaussianNB().fit(xr.Dataset.from_dataframe(X), list("uvuv"))
 
 

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from scipy.special import log_softmax, softmax
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
+from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import GaussianNB
@@ -614,6 +615,21 @@ def test_of_many_rows_some_are_left_out_each_as_it_is_among_all(monkeypatch):
     expected = temper(density, level, SPECIES[some], ones)
     np.testing.assert_allclose(found["temperature"].sel(model="nb").item(), expected, rtol=1e-8)
     assert clf.stack_.class_count.sum() == len(IRIS)
+
+
+@pytest.mark.parametrize(("n_rows", "n_classes"), [(40, 8), (60, 3)])
+def test_left_out_answers_have_the_class_weights_of_the_other_rows(n_rows, n_classes):
+    """A model that says next to nothing of its columns promises what the frequencies of other labels attain."""
+    rng = np.random.default_rng(0)
+    X, y = rng.random((n_rows, 2)) < 0.5, rng.integers(n_classes, size=n_rows)
+    candidates = {"none": bp.BernoulliNB(bp.Beta(1e8, 1e8)), "guest": DummyClassifier(strategy="prior")}
+    alone = bp.AutoClassifier({"none": candidates["none"]}, classes=list(range(n_classes))).fit(X, y)
+    same = np.array([(np.delete(y, i) == y[i]).sum() for i in range(n_rows)])
+    expected = np.log((same + 1) / (n_rows - 1 + n_classes)).mean()
+    assert alone.stack_.log_score == pytest.approx(expected, abs=1e-5)
+    assert alone.stack_.temperature == pytest.approx(1.0, abs=1e-2)
+    both = bp.AutoClassifier(candidates, classes=list(range(n_classes))).fit(X, y)
+    assert both.stack_.temperature == pytest.approx(1.0, abs=1e-2)
 
 
 def test_interactions_of_few_levels_are_learned():

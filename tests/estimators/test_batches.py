@@ -14,6 +14,17 @@ from bayesppl.data import lazy
 from bayesppl.model.declaration import GenerativeModel
 
 
+def test_files_and_lazy_rows_of_one_class_are_refused(tmp_path):
+    X = pd.DataFrame({"a": np.arange(60.0)})
+    X.assign(y="no").to_parquet(tmp_path / "one.parquet")
+    with pytest.raises(ValueError, match="the target holds one class only, 'no'"):
+        bp.GaussianNB().fit_parquet(tmp_path / "one.parquet", "y")
+    assert bp.GaussianNB(classes=["no", "yes"]).fit_parquet(tmp_path / "one.parquet", "y").classes_.size == 2
+    da = pytest.importorskip("dask.array")
+    with pytest.raises(ValueError, match=r"the target holds one class only, 1\.0"):
+        bp.GaussianNB().fit(da.from_array(X.to_numpy(), chunks=(30, 1)), da.from_array(np.ones(60), chunks=30))
+
+
 def table(n_rows=5000, seed=0):
     rng = np.random.default_rng(seed)
     y = rng.integers(3, size=n_rows)

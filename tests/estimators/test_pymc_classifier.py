@@ -724,6 +724,29 @@ def test_rows_of_the_fit_are_at_places_that_parameters_have(place):
         clf.predict_proba({"x": [1.0, 2.0], "site": [0, -1]})
 
 
+PLACES = {
+    "one-hot": lambda b, site: pt.extra_ops.to_one_hot(site, 3) @ b,
+    "set": lambda b, site: pt.set_subtensor(pt.zeros((site.shape[0], 3))[pt.arange(site.shape[0]), site], 1.0) @ b,
+    "vectorized": lambda b, site: pt.vectorize(lambda i, b: b[i], "(),(k)->()")(site, b),
+    "one by one": lambda b, site: pt.stack([b[site[i]] for i in range(6)]),
+    "loop": lambda b, site: pytensor.map(lambda i, b: b[i], [site], non_sequences=[b], return_updates=False),
+    "first rows": lambda b, site: b[site[:6]],
+}
+
+
+@pytest.mark.parametrize("effect", PLACES.values(), ids=PLACES)
+def test_unknown_groups_are_refused_however_places_are_taken(effect):
+    with pm.Model() as model:
+        label, site = pm.Categorical("y", [0.5, 0.5], observed=np.arange(6) % 2), pm.Data("site", np.arange(6) % 3)
+        pm.Laplace("x", effect(pm.Normal("b", shape=3), site) + label, 1.0, observed=np.arange(6.0))
+    clf = bp.from_pymc(model, draws=draws_of("b", np.array([[[1.0, 2.0, 3.0]] * 30])))
+    rows = {"x": np.zeros(9), "site": np.arange(9) % 3}
+    assert clf.predict_proba(rows).shape == (9, 2)
+    for site in (-1, 3):
+        with pytest.raises(ValueError, match="'x' is given places of 'site' that its parameters do not have"):
+            clf.predict_proba(rows | {"site": np.r_[np.zeros(8, dtype=int), site]})
+
+
 def test_counts_of_truth_values_may_be_potentials():
     with pm.Model() as model:
         label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(6) % 2)

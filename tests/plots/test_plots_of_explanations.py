@@ -41,7 +41,7 @@ def test_infinite_weights_of_both_signs_have_no_average():
     X = pd.DataFrame({"a": [1, 1, 0, 0], "b": [0, 0, 1, 1], "c": [0, 1, 0, 1]})
     found = bp.BernoulliNB(rule="mle").fit(X, list("kkll")).explain(X)
     for label in (None, "k"):
-        with pytest.raises(ValueError, match="weights are infinite both for and against 'k', and have no sum"):
+        with pytest.raises(ValueError, match=r"weights are infinite both for and against 'k', .* there is no sum"):
             plot_explanation(found, label=label)
 
 

@@ -245,7 +245,7 @@ class ByRows(Family, listed=False):  # nobody declares it
             for x in self.observed:
                 given = {name: tiled[name] for name in x.given}
                 try:
-                    x.require_places(codes, tiled[x.name], given)
+                    x.require_places(flat, codes, tiled[x.name], given)
                     total = total + x.log_marginal(flat, codes, tiled[x.name], given)
                 except IndexError as error:
                     places = ", ".join(map(repr, x.place_names or x.given))

@@ -17,11 +17,24 @@ import pytensor
 from pytensor.compile.mode import Mode, optdb
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.type import RandomType
-from pytensor.tensor.subtensor import AdvancedSubtensor
+from pytensor.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 
-from bayesppl.inference.pymc.graphs import Interpreter, leaves_above, nodes_above, substitute, without_errors
+from bayesppl.inference.pymc.graphs import (
+    Interpreter,
+    leaves_above,
+    nodes_above,
+    shapes_above,
+    substitute,
+    without_errors,
+)
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.posterior import CHUNK_CELLS
+
+# Which inputs of an operation are places in its first one.
+_FIRST_PLACE = {AdvancedSubtensor: 1, Subtensor: 1, AdvancedIncSubtensor: 2, IncSubtensor: 2}
+
+# A place that no table has, and an array of as many numbers is of no great size.
+_BEYOND = 10**6
 
 #: What PyTensor raises where shapes do not fit, and PyMC where they hide a distribution from it.
 UNFIT = (ValueError, IndexError, TypeError, AssertionError, AttributeError, NotImplementedError)
@@ -72,8 +85,10 @@ class Observed:
     @cached_property
     def _places(self) -> list[tuple[Any, set[Any]]]:
         """Find places in tables of parameters that are computed from what is given, and the inputs above each."""
-        tables = (node for node in nodes_above([self.density]) if isinstance(node.op, AdvancedSubtensor))
-        above = [(place, set(ancestors([place]))) for node in tables for place in node.inputs[1:]]
+        tables = (node for node in nodes_above([self.density]) if type(node.op) in _FIRST_PLACE)
+        places = (place for node in tables for place in node.inputs[_FIRST_PLACE[type(node.op)] :])
+        lengths = shapes_above([self.density])  # which are no places of rows
+        above = [(place, set(ancestors([place], lengths))) for place in places]
         given, learned = set(self.given.values()), set(self.parameters.values())
         return [(place, found) for place, found in above if found & given and not found & learned]
 
@@ -82,14 +97,23 @@ class Observed:
         """Name what is given as places in tables of parameters."""
         return [name for name, rows in self.given.items() if any(rows in above for _, above in self._places)]
 
-    def require_places(self, codes: Array, values: Array, given: Mapping[str, Array]) -> None:
+    def require_places(self, theta: Theta, codes: Array, values: Array, given: Mapping[str, Array]) -> None:
         """Raise an IndexError where a place, such as the -1 of an unknown group, would be counted from the end.
 
         It may be where it is in rows of the fit, under the same class.
         """
+        given = {name: _filled(rows, self.held[name]) for name, rows in given.items()}
+        for name in set(given).difference(self.place_names):
+            least = given[name].min(initial=0)
+            if given[name].dtype.kind == "i" and least < 0 <= self.held[name].min(initial=0):
+                # within loops and functions, where a place that no table has is an error
+                beyond = {**given, name: np.where(given[name] < 0, _BEYOND, given[name])}
+                try:
+                    self.log_marginal(theta, codes, values, beyond)
+                except IndexError:
+                    raise IndexError(f"{least} would be counted from the end") from None
         if not self._places:
             return
-        given = {name: _filled(rows, self.held[name]) for name, rows in given.items()}
         rows, held = [_filled(values, self.observed), *given.values()], [self.observed, *self.held.values()]
         for code in np.unique(codes):
             found = self._least_places(codes[codes == code], [a[codes == code] for a in rows])
@@ -104,7 +128,7 @@ class Observed:
         # again from the first where the graph takes so many
         taken = np.resize(np.arange(len(codes)), (-(-len(codes) // length), length))
         parts = (find((), [codes[some], *(a[some] for a in rows)]) for some in taken)
-        return np.min([[places.min(initial=0) for places in part] for part in parts], axis=0)
+        return np.min([[np.min(places, initial=0) for places in part] for part in parts], axis=0)
 
     @property
     def _rows(self) -> list[Any]:
