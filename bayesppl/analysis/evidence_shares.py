@@ -345,7 +345,8 @@ def _sums(singles: Array, sets: Array) -> Array:
     """Add up log densities of single units over sets of units: -inf where one of a set is."""
     members, are_impossible = sets.astype(np.float64), np.isneginf(singles)
     found = np.tensordot(members, np.where(are_impossible, 0.0, singles), axes=1)
-    found[np.tensordot(members, are_impossible.astype(np.float64), axes=1) > 0] = -np.inf
+    if are_impossible.any():
+        found[np.tensordot(members, are_impossible.astype(np.float64), axes=1) > 0] = -np.inf
     return found
 
 

@@ -102,9 +102,11 @@ def explain(
     xarray.Dataset
         In nats (multiply by 4.34 for decibans): ``weight`` (row, feature, class); ``prior`` (class), the log odds
         before any column is seen; ``log_odds`` (row, class), those after all. ``prior`` plus the sum of ``weight``
-        over "feature" is ``log_odds``. ``mcse`` is the Monte-Carlo error of shares from random orders. With
-        ``draws`` also ``sd``, ``lower`` and ``upper`` of each weight, and ``prior_sd``. The coordinate ``cell`` is
-        what the row holds. The attribute ``shares`` is "independent" where the shares do not depend on any order.
+        over "feature" is ``log_odds``. ``mcse`` is the Monte-Carlo error of shares from random orders,
+        infinite where hardly any of them counts: after a column that is impossible under a class nothing is left
+        to gain. With ``draws`` also ``sd``, ``lower`` and ``upper`` of each weight, and ``prior_sd``. The
+        coordinate ``cell`` is what the row holds. The attribute ``shares`` is "independent" where the shares do
+        not depend on any order.
 
     Raises
     ------

@@ -5,7 +5,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import xarray as xr
 
 import bayesppl as bp
 from bayesppl.data.read_table import as_table
@@ -27,12 +26,6 @@ def test_missing_cells_stay_missing(cells):
         clf = bp.CategoricalNB().fit(table, Y)
         same = bp.CategoricalNB().fit(pd.DataFrame({"k": pd.Series(cells, dtype=object)}), Y)
         np.testing.assert_array_equal(clf.predict_proba(table), same.predict_proba(table))
-
-
-def test_a_dataset_of_xarray_is_refused():
-    X = pd.DataFrame({"b": [1.0, 2.0, 4.0, 5.5], "a": [3.0, 4.0, 3.1, 3.9]})
-    with pytest.raises(TypeError, match="pass a DataArray of rows by columns, or the data frame of a Dataset"):
-        bp.GaussianNB().fit(xr.Dataset.from_dataframe(X), list("uvuv"))
 
 
 def test_numbers_of_a_dictionary_have_gaps():

@@ -163,8 +163,8 @@ def test_the_same_rows_in_another_form_give_the_same_answer(table: str, estimato
     [
         ("duplicate names", "column names must be unique, found 'a' more than once"),
         ("arrow, names twice", "column names must be unique, found 'a' more than once"),
-        ("Dataset", "cannot directly convert an xarray.Dataset.*create an xarray.DataArray"),
-        ("DataTree", "cannot directly convert a DataTree.*create an xarray.DataArray"),
+        ("Dataset", "pass a DataArray of rows by columns, or the data frame of a Dataset"),
+        ("DataTree", "pass a DataArray of rows by columns, or the data frame of a Dataset"),
         ("ragged lists", "row 0 holds 2 cells and row 11 holds 1"),
         ("longdouble beyond float64", r"'x1' holds inf in row 4"),
         ("huge integer", "'x1' holds the integer 10{400} in row 4"),
