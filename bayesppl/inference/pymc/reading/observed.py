@@ -122,12 +122,15 @@ class Observed:
                 if least < 0 <= least_usual:
                     raise IndexError(f"{least} would be counted from the end")
 
+    @cached_property
+    def _places_of_rows(self) -> Interpreter:
+        return Interpreter((), self._rows, [place for place, _ in self._places])
+
     def _least_places(self, codes: Array, rows: Sequence[Array]) -> Array:
-        find = Interpreter((), self._rows, [place for place, _ in self._places])
         length = self.length or len(codes)
         # again from the first where the graph takes so many
         taken = np.resize(np.arange(len(codes)), (-(-len(codes) // length), length))
-        parts = (find((), [codes[some], *(a[some] for a in rows)]) for some in taken)
+        parts = (self._places_of_rows((), [codes[some], *(a[some] for a in rows)]) for some in taken)
         return np.min([[np.min(places, initial=0) for places in part] for part in parts], axis=0)
 
     @property
@@ -172,7 +175,7 @@ class Observed:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return everything but compiled functions, which are made anew."""
-        compiled = ("_of_draws", "_drawing")
+        compiled = ("_of_draws", "_drawing", "_places_of_rows")
         return {name: value for name, value in vars(self).items() if name not in compiled}
 
     def entries(self, theta: Theta, *rows: Array) -> Array:
