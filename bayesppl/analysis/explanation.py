@@ -30,15 +30,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesppl.analysis.draws import log_joint_of_blocks, number_of_draws
-from bayesppl.analysis.evidence_shares import (
-    MOST_NUMBERS,
-    Odds,
-    SeenRows,
-    Shares,
-    Task,
-    group_rows,
-    shares_of_units,
-)
+from bayesppl.analysis.evidence_orders import MOST_NUMBERS, Shares, Task, group_rows
+from bayesppl.analysis.evidence_shares import Odds, SeenRows, shares_of_units
 from bayesppl.analysis.parameter_tables import PROB, coord, row_names, tails
 from bayesppl.conjugate.outcomes import TooManyCombinationsError
 from bayesppl.data.arguments import generator, whole

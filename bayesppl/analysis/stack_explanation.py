@@ -23,7 +23,8 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from bayesppl.analysis.edges import belief_of
-from bayesppl.analysis.evidence_shares import Odds, SeenRows, Shares, group_rows
+from bayesppl.analysis.evidence_orders import Shares, group_rows
+from bayesppl.analysis.evidence_shares import Odds, SeenRows
 from bayesppl.analysis.explanation import (
     belonging,
     cells_in_words,

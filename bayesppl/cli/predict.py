@@ -110,8 +110,8 @@ def predict(
     file = DataFile(data, dialect, known=known_texts(classifier), features=fitted)
     ignored = (*drop, *(name for name in of_fit.get("drop") or () if name in file.columns and name not in keep))
     read = classifier.columns_read()
-    names = _features(list(file.columns), keep, ignored, data, fitted, read)
-    _refuse_text(file, read.intersection(names) - texts_in_part)
+    _require_features(list(file.columns), keep, ignored, data, fitted, read)
+    _refuse_text(file, read - texts_in_part)
 
     def classified() -> Iterator[Any]:
         for frame, copies in shown(file.read(rows, keep), "classifying", file.n_rows):
@@ -226,15 +226,15 @@ def _as_in_fit(dialect: Dialect, of_fit: Mapping[str, Any], data: Path) -> Diale
     return dialect._replace(**taken)
 
 
-def _features(
+def _require_features(
     names: Sequence[str],
     keep: Sequence[str],
     drop: Sequence[str],
     data: Path,
     known: Sequence[str],
     read: Collection[Hashable],
-) -> list[str]:
-    """Choose the columns of a file that a model is given, which was fitted to those known and reads some."""
+) -> None:
+    """Refuse a file without the columns that a model reads, or with others than those known in its fit."""
     from bayesppl.data.names import listed, meant
 
     for name in (*keep, *drop):
@@ -259,7 +259,6 @@ def _features(
             f"Pass {drops} to leave out what is no feature, such as the target, or {keeps} to copy it beside the "
             "predictions"
         )
-    return [name for name in known if name in features]  # in order, for columns of an array have no names
 
 
 def _refuse_text(file: Any, names: Collection[str]) -> None:

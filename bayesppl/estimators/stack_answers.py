@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.analysis.decisions import Threshold, least_loss, lowest_confidence
-from bayesppl.analysis.evidence_shares import Shares
+from bayesppl.analysis.evidence_orders import Shares
 from bayesppl.analysis.parameter_tables import PROB
 from bayesppl.analysis.prior_shift import estimate_class_weights
 from bayesppl.analysis.stack_explanation import MOST_COLUMNS, explain_stack

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bayesppl as bp
-from bayesppl.analysis import evidence_shares, stack_explanation
+from bayesppl.analysis import evidence_orders, stack_explanation
 from bayesppl.analysis.stack_explanation import explain_stack
 
 IRIS, SPECIES = bp.datasets.load("iris")
@@ -279,7 +279,7 @@ def test_no_order_is_drawn_where_evidence_adds_up(monkeypatch: pytest.MonkeyPatc
     def refuse(*_: Any) -> None:
         raise AssertionError("orders were drawn")
 
-    monkeypatch.setattr(evidence_shares, "in_orders", refuse)
+    monkeypatch.setattr(evidence_orders, "in_orders", refuse)
     X, y = bp.datasets.load("wine")
     labels = np.where(y == y.iloc[0], "first", "other")
     assert bp.GaussianNB().fit(X, labels).explain(X.head(2)).attrs["shares"] == "independent"

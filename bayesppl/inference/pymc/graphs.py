@@ -355,7 +355,7 @@ def _at_points(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[
             made = _at_points(held.outputs, dict(zip(held.inputs, inputs, strict=True)))
         elif all(new is old for new, old in zip(inputs, node.inputs, strict=True)):
             continue
-        elif isinstance(node.op, Elemwise) or _have_no_more_axes(inputs, node.inputs):  # and as they are
+        elif isinstance(node.op, Elemwise) or _axes(inputs) == _axes(node.inputs):  # and as they are
             made = node.op.make_node(*inputs)
         elif isinstance(node.op, Shape):
             made = [inputs[0].shape[inputs[0].ndim - node.inputs[0].ndim :]]
@@ -374,9 +374,9 @@ def _at_points(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[
     return [found.get(output, output) for output in outputs]
 
 
-def _have_no_more_axes(new: Sequence[Any], old: Sequence[Any]) -> bool:
-    axes = ([getattr(variable.type, "ndim", 0) for variable in of] for of in (new, old))
-    return next(axes) == next(axes)
+def _axes(variables: Sequence[Any]) -> list[int]:
+    """Count the axes of arrays; generators of random numbers have none."""
+    return [getattr(variable.type, "ndim", 0) for variable in variables]
 
 
 def evaluate(outputs: Sequence[Any]) -> list[Array]:

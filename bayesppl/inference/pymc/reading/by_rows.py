@@ -248,7 +248,7 @@ class ByRows(Family, listed=False):  # nobody declares it
                     x.require_places(flat, codes, tiled[x.name], given)
                     total = total + x.log_marginal(flat, codes, tiled[x.name], given)
                 except IndexError as error:
-                    places = ", ".join(map(repr, x.place_names or x.given))
+                    places = ", ".join(map(repr, x.places.names or x.given))
                     raise ValueError(
                         f"{x.name!r} is given places of {places} that its parameters do not "
                         f"have ({error}): leave out such rows, or give the model parameters of their group"

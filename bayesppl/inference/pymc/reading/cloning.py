@@ -113,10 +113,8 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
 def _takes_any_length(found: Observed, theta: Theta, label: Label) -> bool:
     n_rows = len(label.codes)
     for n in (max(1, n_rows // 2), 2 * n_rows):
-        some = np.resize(np.arange(n_rows), n)
-        part = (label.codes[some], found.observed[some], {name: v[some] for name, v in found.held.items()})
         try:
-            if found.log_density(theta, *part).shape[1:] != some.shape:
+            if found.of_fit(theta, label.codes, np.resize(np.arange(n_rows), n)).shape[1:] != (n,):
                 return False
         except UNFIT:
             return False

@@ -6,7 +6,7 @@ and so do other observed variables and data of the length of the rows. The log d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,24 +17,11 @@ import pytensor
 from pytensor.compile.mode import Mode, optdb
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.type import RandomType
-from pytensor.tensor.subtensor import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 
-from bayesppl.inference.pymc.graphs import (
-    Interpreter,
-    leaves_above,
-    nodes_above,
-    shapes_above,
-    substitute,
-    without_errors,
-)
+from bayesppl.inference.pymc.graphs import Interpreter, leaves_above, substitute, without_errors
+from bayesppl.inference.pymc.reading.table_places import BEYOND, TablePlaces
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.posterior import CHUNK_CELLS
-
-# Which inputs of an operation are places in its first one.
-_FIRST_PLACE = {AdvancedSubtensor: 1, Subtensor: 1, AdvancedIncSubtensor: 2, IncSubtensor: 2}
-
-# A place that no table has, and an array of as many numbers is of no great size.
-_BEYOND = 10**6
 
 #: What PyTensor raises where shapes do not fit, and PyMC where they hide a distribution from it.
 UNFIT = (ValueError, IndexError, TypeError, AssertionError, AttributeError, NotImplementedError)
@@ -83,55 +70,9 @@ class Observed:
         return without_errors(pm.logp(self.clone, self.values, warn_rvs=False), self._rows)
 
     @cached_property
-    def _places(self) -> list[tuple[Any, set[Any]]]:
-        """Find places in tables of parameters that are computed from what is given, and the inputs above each."""
-        tables = (node for node in nodes_above([self.density]) if type(node.op) in _FIRST_PLACE)
-        places = (place for node in tables for place in node.inputs[_FIRST_PLACE[type(node.op)] :])
-        lengths = shapes_above([self.density])  # which are no places of rows
-        above = [(place, set(ancestors([place], lengths))) for place in places]
-        given, learned = set(self.given.values()), set(self.parameters.values())
-        return [(place, found) for place, found in above if found & given and not found & learned]
-
-    @property
-    def place_names(self) -> list[str]:
-        """Name what is given as places in tables of parameters."""
-        return [name for name, rows in self.given.items() if any(rows in above for _, above in self._places)]
-
-    def require_places(self, theta: Theta, codes: Array, values: Array, given: Mapping[str, Array]) -> None:
-        """Raise an IndexError where a place, such as the -1 of an unknown group, would be counted from the end.
-
-        It may be where it is in rows of the fit, under the same class.
-        """
-        given = {name: _filled(rows, self.held[name]) for name, rows in given.items()}
-        for name in set(given).difference(self.place_names):
-            least = given[name].min(initial=0)
-            if given[name].dtype.kind == "i" and least < 0 <= self.held[name].min(initial=0):
-                # within loops and functions, where a place that no table has is an error
-                beyond = {**given, name: np.where(given[name] < 0, _BEYOND, given[name])}
-                try:
-                    self.log_marginal(theta, codes, values, beyond)
-                except IndexError:
-                    raise IndexError(f"{least} would be counted from the end") from None
-        if not self._places:
-            return
-        rows, held = [_filled(values, self.observed), *given.values()], [self.observed, *self.held.values()]
-        for code in np.unique(codes):
-            found = self._least_places(codes[codes == code], [a[codes == code] for a in rows])
-            usual = self._least_places(np.full(len(self.observed), code), held)
-            for least, least_usual in zip(found, usual, strict=True):
-                if least < 0 <= least_usual:
-                    raise IndexError(f"{least} would be counted from the end")
-
-    @cached_property
-    def _places_of_rows(self) -> Interpreter:
-        return Interpreter((), self._rows, [place for place, _ in self._places])
-
-    def _least_places(self, codes: Array, rows: Sequence[Array]) -> Array:
-        length = self.length or len(codes)
-        # again from the first where the graph takes so many
-        taken = np.resize(np.arange(len(codes)), (-(-len(codes) // length), length))
-        parts = (self._places_of_rows((), [codes[some], *(a[some] for a in rows)]) for some in taken)
-        return np.min([[np.min(places, initial=0) for places in part] for part in parts], axis=0)
+    def places(self) -> TablePlaces:
+        """Return the places in tables of parameters that are computed from what is given."""
+        return TablePlaces.of(self.density, self._rows, self.given, self.parameters)
 
     @property
     def _rows(self) -> list[Any]:
@@ -175,7 +116,7 @@ class Observed:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return everything but compiled functions, which are made anew."""
-        compiled = ("_of_draws", "_drawing", "_places_of_rows")
+        compiled = ("_of_draws", "_drawing")
         return {name: value for name, value in vars(self).items() if name not in compiled}
 
     def entries(self, theta: Theta, *rows: Array) -> Array:
@@ -192,6 +133,36 @@ class Observed:
     @property
     def _names(self) -> list[str]:
         return [str(variable.name) for variable in self.parameters]
+
+    def of_fit(self, theta: Theta, codes: Array, taken: Array) -> Array:
+        """Compute the log density of some rows of the fit, which have these codes, in an order of their own."""
+        given = {name: rows[taken] for name, rows in self.held.items()}
+        return self.log_density(theta, codes[taken], self.observed[taken], given)
+
+    def require_places(self, theta: Theta, codes: Array, values: Array, given: Mapping[str, Array]) -> None:
+        """Raise an IndexError where a place, such as the -1 of an unknown group, would be counted from the end.
+
+        It may be where it is in rows of the fit, under the same class.
+        """
+        given = {name: _filled(rows, self.held[name]) for name, rows in given.items()}
+        for name in set(given).difference(self.places.names):
+            least = given[name].min(initial=0)
+            if given[name].dtype.kind == "i" and least < 0 <= self.held[name].min(initial=0):
+                # within loops and functions, where a place that no table has is an error
+                beyond = {**given, name: np.where(given[name] < 0, BEYOND, given[name])}
+                try:
+                    self.log_marginal(theta, codes, values, beyond)
+                except IndexError:
+                    raise IndexError(f"{least} would be counted from the end") from None
+        rows, held = [_filled(values, self.observed), *given.values()], [self.observed, *self.held.values()]
+        for code in np.unique(codes) if self.places.graphs else ():
+            found = self.places.least(codes[codes == code], [a[codes == code] for a in rows], self.length)
+            if code not in self.places.usual:
+                every = np.full(len(self.observed), code)
+                self.places.usual[code] = self.places.least(every, held, self.length)
+            for least, usual in zip(found, self.places.usual[code], strict=True):
+                if least < 0 <= usual:
+                    raise IndexError(f"{least} would be counted from the end")
 
     def log_density(self, theta: Theta, codes: Array, values: Array, given: Mapping[str, Array]) -> Array:
         """Compute the log density of rows given their classes, (n_draws, n_rows), at draws by name."""

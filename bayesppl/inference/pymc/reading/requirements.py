@@ -82,9 +82,8 @@ def require_rows(found: Observed, theta: Theta, label: Label, rng: np.random.Gen
 
 def _scores(found: Observed, theta: Theta, label: Label, taken: Array) -> Array:
     """Compute the log density of some rows of the fit, in an order of their own: (n_draws, n_taken)."""
-    given = {name: values[taken] for name, values in found.held.items()}
     try:
-        out = found.log_density(theta, label.codes[taken], found.observed[taken], given)
+        out = found.of_fit(theta, label.codes, taken)
     except UNFIT as error:
         _refuse_constants(found, None, f"of {len(taken)} rows: {str(error).splitlines()[0]}")
     if out.shape[1:] != taken.shape:
