@@ -106,8 +106,14 @@ def calibrated(fitted: Fitted, rows: Rows, option: Option) -> Fitted:
         return replace(fitted, calibration=leave_out_each(*data).calibration)
     factors = require_factors(fitted.model.family)
     some = drawn_rows(len(rows), max(1, min(_MOST_ROWS, _MOST_NUMBERS // (len(rows.classes) * len(factors)))))
-    left_out = ((joint.without, joint.log_class_weights) for joint in factor_joints(*data, some))
     names = tuple(factor.name for factor in factors)
+    try:
+        left_out = [(joint.without, joint.log_class_weights) for joint in factor_joints(*data, some)]
+    except NotConjugateError:
+        raise NotConjugateError(
+            "calibration='weights' leaves out every row in closed form, column by column, which this fit has not; "
+            "calibration='temperature' weighs draws where there is none"
+        ) from None
     return replace(fitted, calibration=learn_weights(names, left_out, rows.codes[some], rows.weights[some]))
 
 

@@ -14,7 +14,6 @@ from bayesppl.data.rows import warn_of_counts
 from bayesppl.errors import NotConjugateError
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.calibration import Power
-from bayesppl.model.declaration import CLASS_WEIGHTS
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities, powered
 from bayesppl.model.posterior import Posterior
@@ -130,10 +129,7 @@ def leave_out_each(
         Places of the rows that are predicted; all by default.
     """
     of_draws = None
-    counts = np.bincount(codes, weights, posterior.model.n_classes)
     try:
-        if not posterior.is_exact and not np.allclose(counts, posterior.statistics.parts[CLASS_WEIGHTS].counts):
-            raise NotConjugateError("rows without a label were learned from too")
         found = row_joints(posterior, X, codes, weights, rule, some)
     except NotConjugateError:
         if rule != "predictive":

@@ -90,7 +90,13 @@ def row_joints(
     rule : {"predictive", "mle", "map", "mean"}
     some : array of int, optional
         Places of the rows that are predicted; all by default.
+
+    Raises
+    ------
+    NotConjugateError
+        If there is no closed form, or its sums hold rows that were completed by draws.
     """
+    _require_sums_of_rows(posterior, codes, weights)
     # what is derived from the posterior alone is derived for every range: it should cost little beside the rows
     cells = max(RANGE_CELLS, _CELLS_PER_NUMBER * posterior.statistics.n_numbers)
     n_rows = len(codes) if some is None else len(some)
@@ -131,8 +137,16 @@ def factor_joints(
     some : array of int, optional
         Places of the rows that are predicted; all by default.
     """
+    _require_sums_of_rows(posterior, codes, weights)
     places = slice(0, len(codes)) if some is None else some
     return _FIND[TABLE[rule].is_plug_in](posterior, X, codes, weights, rule, places, by_factor=True)
+
+
+def _require_sums_of_rows(posterior: Posterior, codes: Array, weights: Array) -> None:
+    """Refuse sums that hold more than these rows, of a posterior that is known by draws."""
+    counts = np.bincount(codes, weights, posterior.model.n_classes)
+    if not posterior.is_exact and not np.allclose(counts, posterior.statistics.parts[CLASS_WEIGHTS].counts):
+        raise NotConjugateError("rows that are known only in part were learned from too, by draws")
 
 
 def density_of(log_joint: Array, log_weights: Array) -> Array:

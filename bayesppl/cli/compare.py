@@ -123,7 +123,7 @@ def compare(
     --model auto, the default for a file, scores the models that it combines, alone and together. Any other model
     is scored by rule and row by row: maximum likelihood, MAP, posterior mean and the posterior predictive.
     """
-    require_source(data, target)
+    require_source(data, target, dialect)
     model = model or ("gaussian-nb" if target is None else AUTO)
     if model == AUTO and parameters:
         raise ValueError(
@@ -184,7 +184,7 @@ def compare(
         if binarize is not None:
             train, test = file_rows.binarized(train, test, binarize)
 
-    warn(frame_columns.remarks(source.X, dialect.decimal))
+    warn(frame_columns.remarks(source.X, dialect.decimal, levels=levels))
     if model == AUTO:
         head = f"[bold]auto[/] on [bold]{safe(data)}[/] (seed {seed})"
         with status("fitting the candidates"):
@@ -196,7 +196,7 @@ def compare(
                 from bayesppl.cli import compare_page
 
                 left_out = [name for name in source.X.columns if str(name) not in taken]
-                remarks = list(frame_columns.remarks(source.X, dialect.decimal, left_out))
+                remarks = list(frame_columns.remarks(source.X, dialect.decimal, left_out, levels))
                 known = taken | dict.fromkeys(chosen.drop, "left out by --drop")
                 sections = compare_page.sections_of(classifier, records, known, test, remarks)
                 compare_page.write_page(page, f"{source.target} in {Path(data).name}", sections)

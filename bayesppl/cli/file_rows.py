@@ -242,7 +242,7 @@ def refuse_gaps(rows: FileRows) -> None:
         row, column = np.argwhere(gaps)[0]
         raise ValueError(
             f"column {rows.X.columns[column]!r} has a missing value (NaN) in row {rows.X.index[row]} "
-            f"({gaps.sum()} missing cells in all); fill it in, drop the row, or use --missing skip to leave "
+            f"({gaps.sum()} such cells here); fill it in, drop the row, or use --missing skip to leave "
             "missing cells out of the likelihood"
         )
 

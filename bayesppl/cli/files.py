@@ -6,7 +6,7 @@ import csv
 import io
 import os
 from collections import Counter
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -39,18 +39,19 @@ SPACES = " \u00a0\u202f"
 
 
 class Dialect(NamedTuple):
-    """How a text file is written; other formats contain it."""
+    """How a text file is written; other formats contain it. Without a separator the name of the file decides."""
 
-    sep: str = ","
+    sep: str = ""
     decimal: str = "."
     encoding: str = "utf-8"
     na_values: tuple[str, ...] = ()
     thousands: str | None = None
 
 
-def require_source(data: str, target: str | None) -> None:
+def require_source(data: str, target: str | None, dialect: Dialect) -> None:
     """Refuse missing data and missing or repeated labels before anything heavy is imported."""
     if data in datasets.LOADERS:
+        refuse_given(dialect, Dialect._fields, f"files, and {data!r} is an embedded data set; leave it out")
         if target is not None:
             raise ValueError(
                 f"--target {target!r} is for files; the embedded data set {data!r} has labels of its own, leave "
@@ -64,6 +65,13 @@ def require_source(data: str, target: str | None) -> None:
         )
     if target is None:
         raise ValueError(f"{data!r} needs --target COLUMN, the column that holds the labels")
+
+
+def refuse_given(dialect: Dialect, options: Iterable[str], what: str) -> None:
+    """Refuse options of a dialect, which are for something else."""
+    for option in options:
+        if getattr(dialect, option) != getattr(Dialect(), option):
+            raise ValueError(f"--{option.replace('_', '-')} is for {what}")
 
 
 def require_place(option: str, path: Path, data: Path | None = None, *, is_folder: bool = False) -> None:
@@ -104,10 +112,10 @@ def format_of(path: Path) -> str:
     return suffix
 
 
-def separator(path: Path, given: str) -> str:
-    """Return the separator of the columns of a text file, for which this ``--sep`` was given."""
-    is_of_tabs = ".tsv" in map(str.lower, path.suffixes[-2:])
-    return "\t" if given == "tab" or (given == "," and is_of_tabs) else given
+def separator(path: Path, given: str | None) -> str:
+    """Return the separator of the columns of a text file, for which this ``--sep`` was given, if any."""
+    of_name = "\t" if ".tsv" in map(str.lower, path.suffixes[-2:]) else ","
+    return "\t" if given == "tab" else given or of_name
 
 
 _BYTE_ORDER_MARK = "\ufeff"

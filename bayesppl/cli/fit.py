@@ -139,7 +139,7 @@ def fit(
             if is_whole and np.count_nonzero(few := np.bincount(codes) == 1) == 1:
                 [single] = classes[few].tolist()
                 warn([f"class {single!r} has a single row; if that is a line of units, delete the line"])
-            warn(remarks(rows.X, dialect.decimal))
+            warn(remarks(rows.X, dialect.decimal, levels=source.chosen.categorical))
             if model not in OF_LEVELS:
                 require_numbers(rows)
             with rows_at(rows.X.index.__getitem__):
@@ -174,7 +174,7 @@ def _fit_sums(classifier: Any, source: Source, decimal: str) -> int:
         nonlocal given, places
         for rows in source.batches("fitting"):
             if not given:
-                warn(remarks(rows.X, decimal, are_all=False))
+                warn(remarks(rows.X, decimal, levels=source.chosen.categorical, are_all=False))
             if len(rows.X):
                 given, places = given + len(rows.X), rows.X.index
                 yield rows.X, rows.y

@@ -105,7 +105,12 @@ def choose(X: Any, chosen: Chosen, target: str) -> Any:
 
 
 def remarks(
-    X: Any, decimal: str = ".", left_out: Collection[Hashable] = (), *, are_all: bool = True
+    X: Any,
+    decimal: str = ".",
+    left_out: Collection[Hashable] = (),
+    levels: Collection[Hashable] = (),
+    *,
+    are_all: bool = True,
 ) -> Iterator[str]:
     """Describe suspect columns: text among numbers, identifiers, marks of missing cells.
 
@@ -115,10 +120,12 @@ def remarks(
     ----------
     decimal : str
         The mark of decimals in the file.
+    levels : collection of names
+        Columns that were said to hold levels, whatever they look like.
     are_all : bool
         Whether these are all rows, so that a column without cells has none.
     """
-    from pandas.api.types import is_object_dtype, is_string_dtype
+    from pandas.api.types import CategoricalDtype, is_object_dtype, is_string_dtype
 
     marked: dict[str, list[Hashable]] = {}
     for name, cells in X.items():
@@ -138,7 +145,8 @@ def remarks(
             if are_all and name not in left_out:
                 yield f"column {name!r} is empty; {drop}"
             continue
-        if not (is_object_dtype(cells.dtype) or is_string_dtype(cells.dtype)):
+        kept = cells.dtype.categories.dtype if isinstance(cells.dtype, CategoricalDtype) else cells.dtype
+        if name in levels or not (is_object_dtype(kept) or is_string_dtype(kept)):
             continue
         texts = Counter(cells.dropna())
         odd = Counter({text: count for text, count in texts.items() if not is_number(text, decimal)})

@@ -85,7 +85,7 @@ def csv_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of a text file, which reach it as ``dialect``."""
 
     @click.option(
-        "--sep", default=",", show_default=True, help="Separator of the columns of a CSV file; 'tab' for tabs."
+        "--sep", help="Separator of the columns of a CSV file; 'tab' for tabs, as a .tsv file has.  [default: ,]"
     )
     @click.option("--decimal", default=".", show_default=True, help="Decimal mark in the numbers of a CSV file.")
     @click.option("--encoding", default="utf-8", show_default=True, help="Text encoding of a CSV file.")
@@ -104,14 +104,14 @@ def csv_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def with_dialect(
         *args: Any,
-        sep: str,
+        sep: str | None,
         decimal: str,
         encoding: str,
         na_values: tuple[str, ...],
         thousands: str | None,
         **options: Any,
     ) -> None:
-        dialect = Dialect("\t" if sep == "tab" else sep, decimal, encoding, na_values, thousands)
+        dialect = Dialect("\t" if sep == "tab" else sep or "", decimal, encoding, na_values, thousands)
         _check_dialect(dialect)
         command(*args, dialect=dialect, **options)
 
@@ -119,7 +119,7 @@ def csv_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _check_dialect(dialect: Dialect) -> None:
-    marks = {"--sep": dialect.sep, "--decimal": dialect.decimal, "--thousands": dialect.thousands}
+    marks = {"--sep": dialect.sep or None, "--decimal": dialect.decimal, "--thousands": dialect.thousands}
     for option, mark in marks.items():
         if mark is not None and (len(mark) != 1 or mark.isalnum() or mark in '"\r\n'):
             raise ValueError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -138,7 +138,7 @@ def predict(
             with work.open("w", newline="", encoding="utf-8") as written:
                 written.writelines(_as_csv(classified()))
         else:
-            _write_parquet(classified(), work)
+            _write_parquet(classified(), work, file.example)
     say(f"wrote {out}", err=True)
 
 
@@ -148,15 +148,22 @@ def _as_csv(frames: Iterable[Any]) -> Iterator[str]:
         yield cells(frame).to_csv(index=False, header=i == 0, lineterminator="\n")
 
 
-def _write_parquet(frames: Iterable[Any], path: Path) -> None:
+def _write_parquet(frames: Iterable[Any], path: Path, example: Callable[[str], Any]) -> None:
+    """Write data frames one after the other; a column without cells in the first has the type of an example."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     with ExitStack() as stack:
-        writer = None
+        schema = writer = None
         for frame in frames:
-            table = pa.Table.from_pandas(frame, preserve_index=False)
-            writer = writer or stack.enter_context(pq.ParquetWriter(path, table.schema))
+            table = pa.Table.from_pandas(frame, schema, preserve_index=False)
+            if writer is None:
+                types = (
+                    pa.array([example(f.name)]).type if pa.types.is_null(f.type) else f.type for f in table.schema
+                )
+                schema = pa.schema(list(zip(table.column_names, types, strict=True)), table.schema.metadata)
+                writer = stack.enter_context(pq.ParquetWriter(path, schema))
+                table = table.cast(schema)
             writer.write_table(table)
 
 
@@ -264,28 +271,33 @@ def _require_features(
 def _refuse_text(file: Any, names: Collection[str]) -> None:
     """Refuse text in columns that held none in the fit: one cell of a text file makes text of its whole column."""
     for name in (name for name in file.columns if name in names and file.columns[name].kind == "text"):
-        found = file.odd_cell(name)
-        if found is not None:
+        if (found := file.odd_cell(name)) is not None:
+            row, cell = found
+            decimal = file.dialect.decimal if file.is_text else None
+            remedy = _remedy(cell, decimal, among_numbers=file.columns[name].are_mostly_numbers)
             raise ValueError(
-                f"column {name!r} holds the text {found[1]!r} in row {found[0]} and held no text in the fit; "
-                f"{_remedy(found[1], file.dialect.decimal if file.is_text else None)}"
+                f"column {name!r} holds the text {cell!r} in row {row} and held no text in the fit; {remedy}"
             )
 
 
-def _remedy(cell: str, decimal: str | None) -> str:
-    """Advise what to do about text among numbers, of a file with this mark of decimals, if it is one of text."""
+def _remedy(cell: str, decimal: str | None, *, among_numbers: bool) -> str:
+    """Advise what to do about an odd cell of a file with this mark of decimals, if it is one of text."""
     from bayesppl.cli.frame_columns import spelling
 
     is_parted = is_number(cell.replace(",", ""))
     if decimal not in (None, ".") and "." in cell and is_number(cell):
         return "if the point marks decimals, pass --decimal ."
+    if is_number(cell) and decimal is not None and not among_numbers:
+        return "write it as true or false, as the other cells are"
     if is_number(cell) or (is_parted and decimal is None):
         return "convert the column to numbers"
     if is_parted and "." not in cell and decimal == ".":
         return "if the comma is part of a number, pass --decimal , or --thousands ,"
     if decimal is not None and (advice := spelling(Counter([cell]), Counter())):
         return advice
-    truth = "if that is a truth value, write it as true or false; " if cell.strip().lower() in _TRUTHS else ""
+    written = "the number 1 or 0" if among_numbers else "true or false"
+    is_truth = cell.strip().lower() in (*_TRUTHS, "true", "false")
+    truth = f"if that is a truth value, write it as {written}; " if is_truth else ""
     return (
         f"{truth}if that means a missing value, leave the cell empty or pass --na-values {shlex.quote(cell)}; "
         "otherwise correct it, or fit a model to rows that hold such text too"

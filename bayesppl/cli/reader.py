@@ -74,16 +74,19 @@ class DataFile:
         self._connection = duckdb.connect(config={"threads": _THREADS, "temp_directory": folder.name})
         # memory is bounded by the pages of a Parquet file, not by its groups of rows
         self._connection.execute("set disable_parquet_prefetching = true; set streaming_buffer_size = '1MB'")
+        # the least and largest number of a Parquet file do not count NaN, which DuckDB then rules out
+        self._connection.execute("set disabled_optimizers = 'statistics_propagation'")
         with self._refusals():
             if self.is_text:
                 text = TextColumns(path, self.dialect, known, {target, *features}, Path(folder.name))
                 self._rows, self._has_row_names = text.rows, text.has_row_names
                 self.n_rows, self.columns = text.survey(self._connection, target, levels)
             else:
-                typed = survey(self._connection, path, dialect, known or {}, Path(folder.name))
+                typed = survey(self._connection, path, dialect, known, Path(folder.name))
                 self._rows, self.n_rows, self.columns, self.categories = typed
         # plans that join tables of the marks of missing cells, or compare all columns, take minutes for thousands
-        self._connection.execute("set disabled_optimizers = 'in_clause, common_subexpressions'")
+        disabled = "statistics_propagation, in_clause, common_subexpressions"
+        self._connection.execute(f"set disabled_optimizers = '{disabled}'")
         if not self.n_rows:
             raise ValueError(f"{str(path)!r} has {'a header line' if self.is_text else 'columns'} but no rows")
 
@@ -149,14 +152,24 @@ class DataFile:
                     )
         return {name: sorted(values) for name, values in zip(names, found, strict=False)}
 
+    def example(self, name: str) -> Any:
+        """Find a cell of a column, as it is written; None where all are empty."""
+        with self._refusals():
+            found = self._connection.execute(f"select any_value({self.columns[name].written}) from {self._rows}")
+            [cell] = found.fetchone() or (None,)
+        return cell
+
     def odd_cell(self, name: str) -> tuple[int, Any] | None:
         """Find the row and the text of the first cell that is neither a number nor a truth value.
 
-        It is the first of all texts where there is none.
+        Where there is none, it is the first of whichever of these are fewer.
         """
-        rank = f"{number_in('cell', self.dialect)} is null and not {among('cell', TRUTHS)}"
+        column = self.columns[name]
+        is_number, is_truth = f"{number_in('cell', self.dialect)} is not null", among("cell", TRUTHS)
+        usual = is_number if column.are_mostly_numbers else is_truth
+        rank = f"(not {is_number} and not {is_truth})::int + (not ({usual}))::int"
         query = (
-            f"select row, cell from (select row_number() over () - 1 as row, {self.columns[name].cell}::varchar "
+            f"select row, cell from (select row_number() over () - 1 as row, {column.cell}::varchar "
             f"as cell from {self._rows}) where cell is not null order by {rank} desc, row limit 1"
         )
         with self._refusals():

@@ -69,6 +69,11 @@ class SurveyedColumn(NamedTuple):
     typed: str
     written: str
 
+    @property
+    def are_mostly_numbers(self) -> bool:
+        """Whether most cells are written as numbers, in a text file."""
+        return 2 * self.n_numbers > self.n_present
+
 
 class TextColumns:
     """The cells of a text file.

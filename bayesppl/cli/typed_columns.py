@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bayesppl.cli.files import Dialect, format_of
+from bayesppl.cli.files import Dialect, format_of, refuse_given
 from bayesppl.cli.text_columns import SurveyedColumn, literally, quoted, without
 
 # Types of DuckDB by what they hold.
@@ -49,19 +49,20 @@ class TypedColumns(NamedTuple):
 
 
 def survey(
-    connection: Any, path: Path, dialect: Dialect, known: Mapping[str, Collection[str]], folder: Path
+    connection: Any, path: Path, dialect: Dialect, known: Mapping[str, Collection[str]] | None, folder: Path
 ) -> TypedColumns:
     """Count the rows of a Parquet or Feather file, and the cells of its columns.
 
     Parameters
     ----------
-    known : mapping of str to collection
-        Levels of an earlier fit, which are no marks of missing cells.
+    known : mapping of str to collection, optional
+        Columns that were text in an earlier fit, and their levels, which are no marks of missing cells.
     folder : path
         Where what DuckDB does not read is copied to.
     """
     from bayesppl.data.lazy import is_unnamed_index
 
+    levels = known or {}
     _require_typed(path, dialect)
     execute, source = connection.execute, _source(connection, path, folder)
     categories, durations = _notes(connection, source)
@@ -76,16 +77,19 @@ def survey(
         for name, found, *_ in described
     ]
     written = dict(cells)
-    for (name, cell), kind in zip(written.items(), kinds, strict=True):
-        marks = set(dialect.na_values).difference(known.get(name, ()))
+    for (name, cell), kind, (_, found, *_) in zip(written.items(), kinds, described, strict=True):
+        if str(found) in ("FLOAT", "DOUBLE"):  # pandas writes NaN as null, others do not
+            cells[name] = cell = f"if(isnan({cell}), null, {cell})"
+        marks = set(dialect.na_values).difference(levels.get(name, ()))
         if marks and kind in _MARKED:
             cells[name] = without(cell, marks, marks, "try_cast({} as double)".format)
     counts = ["count(*)", *(f"count({cell})" for cell in cells.values())]
     [(n_rows, *found)] = execute(f"select {', '.join(counts)} from {rows}").fetchall()
-    for i, (cell, kind) in enumerate(zip(cells.values(), kinds, strict=True)):
+    for i, ((name, cell), kind) in enumerate(zip(cells.items(), kinds, strict=True)):
         if kind == "long":  # text where 64 bits do not hold all of them, as in a text file
             short = execute(f"select count(try_cast({cell} as bigint)) from {rows}").fetchone()
-            kinds[i] = "whole" if short == (found[i],) else "text"
+            long = "text" if known is None or name in levels else "number"
+            kinds[i] = "whole" if short == (found[i],) else long
     columns = {
         name: SurveyedColumn(
             kind,
@@ -170,12 +174,12 @@ def _copied_to_parquet(path: Path, folder: Path) -> Path:
 
 def _require_typed(path: Path, dialect: Dialect) -> None:
     """Refuse options of text files for a file whose columns have types."""
-    for option in ("sep", "decimal", "encoding", "thousands"):
-        if getattr(dialect, option) != getattr(Dialect(), option):
-            raise ValueError(
-                f"--{option} is for text files, and {str(path)!r} is none; leave it out, and store the numbers "
-                "that are text there as numbers"
-            )
+    refuse_given(
+        dialect,
+        ("sep", "decimal", "encoding", "thousands"),
+        f"text files, and {str(path)!r} is none; leave it out, and store the numbers that are text there as "
+        "numbers",
+    )
 
 
 def _durations(schema: bytes) -> set[str]:

@@ -142,7 +142,7 @@ def without_missing(y: Any, unlabelled: Unlabelled) -> tuple[Any, Array]:
         raise RowError(
             "Input y contains NaN: a missing label in row ",
             int(np.argmax(absent)),
-            " is no class. Drop such rows, or use a classifier with the parameter unlabelled: unlabelled='drop' "
+            " is no class. Drop such rows; in the fit of a classifier that has this parameter, unlabelled='drop' "
             "leaves them out, unlabelled='learn' learns from their features",
         )
     left = cells[~absent]

@@ -179,6 +179,13 @@ class NUTS(Drawing):
                 "density or its gradient is not finite near the initial values: give the variables others, by "
                 "initval=, or priors that stay inside the support, and see that every row lies inside it"
             ) from error
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # of Rust, and no Exception
+                raise
+            raise RuntimeError(
+                "the sampler did not run: where it starts, the gradient of the density by a variable is exactly "
+                "zero, as that of Laplace errors under a flat prior may be. Give such variables proper priors"
+            ) from error
         stats = tree["sample_stats"]
         reported = {ours: np.asarray(stats[theirs]) for theirs, ours in _REPORTED.items() if theirs in stats}
         return np.asarray(tree["posterior"]["point"]), reported

@@ -107,7 +107,7 @@ def powered(parts: Iterable[tuple[float | Array, Array]], class_weights: Array) 
     """
     remaining = iter(parts)
     power, out = next(remaining)
-    if np.any(power != 1.0):
+    if np.ndim(power) or power != 1.0:
         out = power * out
     total = power
     for power, log_joint in remaining:

@@ -2,12 +2,14 @@
 
 import datetime
 import gzip
+import io
 import json
 import os
 import re
 import subprocess
 import sys
 import uuid
+from decimal import Decimal
 
 import duckdb
 import numpy as np
@@ -330,6 +332,57 @@ def test_durations_are_refused_as_dates_are(run, penguins, tmp_path, suffix):
         assert run(*command, path, "--target", "kind", "--drop", "age")[0] == 0
     status, _, err = run("compare", path, "--target", "age")
     assert (status, "holds neither text nor numbers" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("cells", "odd", "remedy"),
+    [
+        ("0.5 1.5", "True", "write it as the number 1 or 0"),
+        ("0.5 1.5", "yes", "write it as the number 1 or 0"),
+        ("True False", "yes", "write it as true or false"),
+        ("True False", "5", "write it as true or false"),
+    ],
+)
+def test_the_odd_cell_is_named_with_a_remedy_that_helps(run, tmp_path, cells, odd, remedy):
+    path, model = tmp_path / "t.csv", tmp_path / "m.npz"
+    table = pd.DataFrame({"a": cells.split() * 10, "kind": list("uv") * 10})
+    table.to_csv(path, index=False)
+    assert run("fit", path, "--target", "kind", "--model", "mixed-nb", "--save", model)[0] == 0
+    table.loc[3, "a"] = odd
+    table.to_csv(path, index=False)
+    status, _, err = run("predict", model, path, "--drop", "kind")
+    assert (status, f"{odd!r} in row 3" in err, remedy in err) == (2, True, True)
+
+
+def test_the_separator_that_is_given_counts_before_the_name(run, tmp_path):
+    path, model = tmp_path / "t.tsv", tmp_path / "m.npz"
+    path.write_text("a,kind\n" + "1.5,u\n2.5,v\n" * 5)
+    command = ("fit", path, "--target", "kind", "--model", "gaussian-nb", "--save", model)
+    status, _, err = run(*command)
+    assert (status, "pass --sep ','" in err) == (2, True)
+    assert run(*command, "--sep", ",")[0] == 0
+    path.write_text(path.read_text().replace(",", "\t"))
+    assert run(*command)[0] == 0
+
+
+def test_long_whole_numbers_of_new_rows_are_numbers_where_the_fit_has_them(run, tmp_path):
+    path, model = tmp_path / "t.parquet", tmp_path / "m.npz"
+    whole = pa.decimal128(38, 0)
+    cells = pa.array([Decimal(i) for i in range(40)], whole)
+    pq.write_table(pa.table({"a": cells, "kind": list("uv") * 20}), path)
+    assert run("fit", path, "--target", "kind", "--model", "gaussian-nb", "--save", model)[0] == 0
+    pq.write_table(pa.table({"a": pa.array([Decimal(10**20), Decimal(5)], whole)}), path)
+    status, out, _ = run("predict", model, path)
+    expected = bp.load(model).predict_proba(pd.DataFrame({"a": [1e20, 5.0]}))
+    found = pd.read_csv(io.StringIO(out))
+    assert status == 0
+    np.testing.assert_allclose(found[["p(u)", "p(v)"]], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("option", [("--sep", ";"), ("--na-values", "5.1"), ("--decimal", ",")])
+def test_options_of_files_are_refused_beside_an_embedded_set(run, option):
+    status, _, err = run("compare", "iris", *option)
+    assert (status, f"{option[0]} is for files, and 'iris' is an embedded data set" in err) == (2, True)
 
 
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import bayesppl as bp
@@ -33,6 +34,49 @@ def visitors(monkeypatch):
     frame.loc[[5, 250], "age"] = np.nan
     frame.loc[100:180, "city"] = np.nan  # a batch without any
     return frame
+
+
+def test_labels_that_are_nan_are_missing_in_every_batch(run, visitors, tmp_path):
+    path, model = tmp_path / "v.parquet", tmp_path / "m.npz"
+    labels = np.where(np.arange(len(visitors)) % 7 == 3, np.nan, np.arange(len(visitors)) % 2)
+    visitors = visitors.drop(columns="kind").assign(age=visitors["age"].fillna(0.0), label=labels)
+    # polars writes NaN, pandas null
+    pl.DataFrame({name: visitors[name].to_numpy() for name in ("age", "visits", "label")}).write_parquet(path)
+    command = ("fit", path, "--target", "label", "--model", "gaussian-nb", "--save", model)
+    status, _, err = run(*command)
+    assert (status, "'label' is empty in row 3" in err) == (2, True)
+    assert run(*command, "--unlabelled", "drop")[0] == 0
+    expected = bp.GaussianNB(unlabelled="drop").fit(visitors[["age", "visits"]], labels)
+    rows = visitors[["age", "visits"]][:9]
+    np.testing.assert_allclose(bp.load(model).predict_proba(rows), expected.predict_proba(rows), rtol=1e-9)
+
+
+@pytest.mark.parametrize("command", [("fit",), ("fit", "--model", "auto", "--most-rows", "100")])
+def test_text_that_is_no_level_is_remarked_on_in_batches_too(run, visitors, tmp_path, command):
+    visitors["price"] = [f"{price:.2f}".replace(".", ",") for price in visitors["visits"] + 0.5]
+    visitors["zone"] = visitors["zone"].astype(str).radd("z")
+    path = write(visitors, tmp_path / "v.csv")
+    options = ("--target", "kind", "--save", tmp_path / "m.npz")
+    model = () if "auto" in command else ("--model", "mixed-nb")
+    _, _, err = run(*command, path, *options, *model)
+    assert "column 'price' is text, but all its cells are numbers" in " ".join(err.split())
+    _, _, err = run(*command, path, *options, *model, "--categorical", "price")
+    assert "'price'" not in err
+
+
+def test_copies_that_begin_with_empty_cells_keep_their_type(run, tmp_path):
+    path, model, out = tmp_path / "t.parquet", tmp_path / "m.npz", tmp_path / "out.parquet"
+    table = pd.DataFrame({"a": np.arange(40.0), "kind": list("uv") * 20})
+    write(table, path)
+    assert run("fit", path, "--target", "kind", "--model", "gaussian-nb", "--save", model)[0] == 0
+    notes = [None] * 20 + [["x"]] * 10 + [None] * 10
+    words = [None] * 30 + ["late"] * 10
+    write(table.assign(note=notes, word=words), path)
+    keep = ("--keep", "note", "--keep", "word", "--keep", "kind")
+    assert run("predict", model, path, *keep, "--rows", "10", "-o", out)[0] == 0
+    found = pd.read_parquet(out)
+    assert [None if note is None else list(note) for note in found["note"]] == notes
+    assert [word if isinstance(word, str) else None for word in found["word"]] == words
 
 
 def write(frame, path):

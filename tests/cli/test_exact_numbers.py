@@ -17,7 +17,7 @@ def hard_numbers() -> list[float]:
     return [*random.tolist(), 0.1 + 0.2, 1 / 3, 123456789.12345679]
 
 
-@pytest.mark.parametrize("dialect", [Dialect(), Dialect(sep=";", decimal=",")])
+@pytest.mark.parametrize("dialect", [Dialect(sep=","), Dialect(sep=";", decimal=",")])
 def test_every_number_is_the_nearest_of_its_text(dialect: Dialect, tmp_path: Path) -> None:
     numbers = hard_numbers()
     lines = [f"{number!r}".replace(".", dialect.decimal) + f"{dialect.sep}u" for number in numbers]

@@ -617,6 +617,14 @@ def test_of_many_rows_some_are_left_out_each_as_it_is_among_all(monkeypatch):
     assert clf.stack_.class_count.sum() == len(IRIS)
 
 
+def test_guests_that_no_left_out_row_distinguishes_are_as_certain_in_intervals():
+    clf = bp.AutoClassifier({"prior": DummyClassifier(strategy="prior")}).fit(IRIS, SPECIES)
+    assert clf.stack_.temperature == 1.0
+    found = clf.predict_proba_interval(IRIS[:2], draws=20)
+    np.testing.assert_allclose(found["mean"], np.full((2, 3), 1 / 3), rtol=1e-12)
+    np.testing.assert_allclose(found["upper"] - found["lower"], 0.0, atol=1e-12)
+
+
 @pytest.mark.parametrize(("n_rows", "n_classes"), [(40, 8), (60, 3)])
 def test_left_out_answers_have_the_class_weights_of_the_other_rows(n_rows, n_classes):
     """A model that says next to nothing of its columns promises what the frequencies of other labels attain."""

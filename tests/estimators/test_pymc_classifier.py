@@ -724,6 +724,24 @@ def test_rows_of_the_fit_are_at_places_that_parameters_have(place):
         clf.predict_proba({"x": [1.0, 2.0], "site": [0, -1]})
 
 
+def test_unknown_groups_beside_a_reference_group_are_refused():
+    # places of rows of the first group are -1, and not used
+    site = np.arange(12) % 4
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(12) % 2)
+        group, b = pm.Data("site", site), pm.Normal("b", 0.0, 1.0, shape=(2, 3))
+        mean = pt.switch(pt.eq(group, 0), 0.0, b[label, group - 1])
+        pm.Laplace("x", mean, 1.0, observed=np.arange(12.0))
+    b = np.array([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
+    clf = bp.from_pymc(model, draws=draws_of("b", np.tile(b, (1, 30, 1, 1))))
+    density = laplace.pdf(1.0, [[0.0, 0.0], [2.0, 5.0]])
+    found = clf.predict_proba({"x": [1.0, 1.0], "site": [0, 3]})
+    np.testing.assert_allclose(found, density / density.sum(1, keepdims=True), rtol=1e-12)
+    for unknown in (-1, -2):
+        with pytest.raises(ValueError, match="would be counted from the end"):
+            clf.predict_proba({"x": [1.0, 1.0], "site": [0, unknown]})
+
+
 PLACES = {
     "one-hot": lambda b, site: pt.extra_ops.to_one_hot(site, 3) @ b,
     "set": lambda b, site: pt.set_subtensor(pt.zeros((site.shape[0], 3))[pt.arange(site.shape[0]), site], 1.0) @ b,

@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bayesppl as bp
+from bayesppl.errors import NotConjugateError
 from bayesppl.model.calibration import ColumnWeights
 from bayesppl.plots import plot_weights
 
@@ -198,6 +199,22 @@ def test_counts_of_words_are_refused_and_too_many_columns():
     wide = np.random.default_rng(0).integers(0, 2, (20, 1001))
     with pytest.raises(ValueError, match=r"up to 1,000 columns or blocks, and here are 1,001"):
         bp.BernoulliNB(calibration="weights").fit(wide, np.arange(20) % 2)
+
+
+@pytest.mark.filterwarnings("ignore::bayesppl.UnlabelledWarning", "ignore::bayesppl.ConvergenceWarning")
+def test_rows_completed_by_draws_are_refused():
+    # sums of completed rows hold what a row left out had said of them
+    labels = np.where(np.arange(60) < 30, Y[:60], None)
+    gibbs = bp.Gibbs(draws=50, tune=20, chains=2, random_state=0)
+    clf = bp.GaussianNB(calibration="weights", unlabelled="learn", unlabelled_weight=1.0, inference=gibbs)
+    with pytest.raises(NotConjugateError, match=r"in closed form, .*calibration='temperature' weighs draws"):
+        clf.fit(X[:60], labels)
+    assert not clf.__sklearn_is_fitted__()
+    sampled = bp.GenerativeClassifier(bp.StudentT(4.0), calibration="weights", inference=bp.Laplace(draws=50))
+    with pytest.raises(NotConjugateError, match=r"in closed form, .*calibration='temperature' weighs draws"):
+        sampled.fit(X[:60], Y[:60])
+    found = clf.set_params(calibration="temperature").fit(X[:60], labels)
+    assert found.loo().draws is not None
 
 
 def test_batches_are_refused_and_change_nothing(weighted):

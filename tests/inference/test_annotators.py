@@ -259,8 +259,9 @@ def test_known_errors_stay_as_they_are():
 
 def test_votes_and_features_together():
     X, y, _ = noisy_iris()
-    votes = np.where(RNG.random((150, 4)) < 0.35, RNG.integers(0, 3, (150, 4)), y[:, None]).astype(float)
-    votes[RNG.random((150, 4)) < 0.5] = np.nan
+    rng = np.random.default_rng(0)
+    votes = np.where(rng.random((150, 4)) < 0.35, rng.integers(0, 3, (150, 4)), y[:, None]).astype(float)
+    votes[rng.random((150, 4)) < 0.5] = np.nan
     has_votes = ~np.isnan(votes).all(1)
     assert not has_votes.all()
     options = {"inference": "em", "classes": [0, 1, 2]}

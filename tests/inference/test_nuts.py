@@ -289,6 +289,23 @@ def test_a_sampler_that_finds_no_start_says_what_to_do(exact, monkeypatch):
         bp.NUTS().run(density, None)
 
 
+def test_a_panic_of_the_sampler_is_an_error_in_words(exact, monkeypatch):
+    import nutpie
+
+    class PanicException(BaseException):
+        """As that of Rust, whose type cannot be imported."""
+
+    def panic(*_, **__):
+        raise PanicException("Poisoned sampler state mutex: PoisonError { .. }")
+
+    monkeypatch.setattr(nutpie, "sample", panic)
+    density = log_density(exact.to_pymc("statistics"))
+    with pytest.raises(
+        RuntimeError, match=r"^the sampler did not run: .*zero, .* Give such variables proper priors"
+    ):
+        bp.NUTS().run(density, None)
+
+
 def test_nutpie_is_imported_without_the_plots_of_arviz_which_are_there_when_asked_for():
     code = (
         "import sys; from bayesppl.inference.nuts import import_nutpie; import_nutpie();"

@@ -27,6 +27,10 @@ def covariance_of_a_learned_scale(y):
     _vectors(_means(), KNOWN + 1e-6 * pm.HalfNormal("s") * np.eye(D), y)
 
 
+def covariance_that_is_not_symmetric(y):
+    _vectors(_means(), KNOWN + [[0.0, 1e-3], [0.0, 0.0]], y)
+
+
 def covariance_that_follows_the_means(y):
     mu = _means()
     _vectors(mu, KNOWN + 1e-6 * (mu[0, 0] ** 2) * np.eye(D), y)
@@ -331,6 +335,7 @@ WIDE = [
 
 NEAR_MISSES = [
     covariance_of_a_learned_scale,
+    covariance_that_is_not_symmetric,
     covariance_that_follows_the_means,
     means_of_a_heavy_tail,
     means_cut_off,

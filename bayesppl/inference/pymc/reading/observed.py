@@ -142,14 +142,14 @@ class Observed:
     def require_places(self, theta: Theta, codes: Array, values: Array, given: Mapping[str, Array]) -> None:
         """Raise an IndexError where a place, such as the -1 of an unknown group, would be counted from the end.
 
-        It may be where it is in rows of the fit, under the same class.
+        It may be as far from the end as in rows of the fit, under the same class.
         """
         given = {name: _filled(rows, self.held[name]) for name, rows in given.items()}
         for name in set(given).difference(self.places.names):
-            least = given[name].min(initial=0)
-            if given[name].dtype.kind == "i" and least < 0 <= self.held[name].min(initial=0):
+            least, usual = given[name].min(initial=0), self.held[name].min(initial=0)
+            if given[name].dtype.kind == "i" and least < usual:
                 # within loops and functions, where a place that no table has is an error
-                beyond = {**given, name: np.where(given[name] < 0, BEYOND, given[name])}
+                beyond = {**given, name: np.where(given[name] < usual, BEYOND, given[name])}
                 try:
                     self.log_marginal(theta, codes, values, beyond)
                 except IndexError:
@@ -161,7 +161,7 @@ class Observed:
                 every = np.full(len(self.observed), code)
                 self.places.usual[code] = self.places.least(every, held, self.length)
             for least, usual in zip(found, self.places.usual[code], strict=True):
-                if least < 0 <= usual:
+                if least < usual:
                     raise IndexError(f"{least} would be counted from the end")
 
     def log_density(self, theta: Theta, codes: Array, values: Array, given: Mapping[str, Array]) -> Array:

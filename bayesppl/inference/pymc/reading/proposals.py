@@ -141,6 +141,8 @@ def _multivariate(parameters: Sequence[Any], at: At, given: Mapping[str, str]) -
     n_classes, d = values.shape[1], values.shape[-1]
     covariance = pt.specify_shape(covariance, (n_classes, d, d))
     least = float(np.diagonal(values, axis1=-2, axis2=-1).min())
+    if not same_values(values, values.swapaxes(-2, -1), least=least):
+        return "its covariance is not symmetric, of which PyMC takes the lower triangle (pm.LKJCorr is a root)"
     means = Proposal(
         MeansOfVectors((n_classes, d), (-1,), covariance=values[0]),
         {"mean": mean},
