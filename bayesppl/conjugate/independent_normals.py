@@ -221,12 +221,12 @@ def _leave_out(
         constant = rising - 0.5 * np.log(np.pi * total * (left + 1) / left)
         constant = np.where((left > 0) & (a > 0), constant, np.nan)
         own = common + constant.sum(1)[groups.of_rows]
+        if present is not None:  # of a column that a class lacks altogether, nothing is left without a row
+            odd = np.flatnonzero(~present.all(1))
+            own[odd] = common[odd] + np.where(present[odd], constant[groups.of_rows[odd]], 0.0).sum(1)
         if (w != 1).any():
             added = (kappa / left) ** 2 * left / (left + 1) / total
             own -= log1p(X, groups.of_rows, location, added - taken, a + half)
-    if present is not None:
-        odd = np.flatnonzero(~present.all(1))
-        own[odd] -= np.where(present[odd], 0.0, constant[groups.of_rows[odd]]).sum(1)
     return members.replaced(fitted, own)
 
 

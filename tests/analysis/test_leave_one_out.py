@@ -181,6 +181,23 @@ def test_few_rows_of_many_columns(covariance):
 
 
 @pytest.mark.parametrize("draw_weights", WEIGHTS.values(), ids=WEIGHTS.keys())
+def test_a_column_that_a_class_lacks_altogether(draw_weights, monkeypatch):
+    rng = np.random.default_rng(4)
+    X, y = rng.standard_normal((20, 3)), np.arange(20) % 2
+    X[y == 0, 0] = np.nan
+    X[rng.random((20, 3)) < 0.2] = np.nan
+    clf, weights = bp.GenerativeClassifier(bp.Gaussian("diag", NIG)), draw_weights(rng, 20)
+    fitted = clone(clf).fit(X, y, weights)
+    expected = _refitted(clf, X, y, np.ones(20) if weights is None else weights)
+
+    def refuse(*_):
+        raise AssertionError("sums of the others are taken anew")
+
+    monkeypatch.setattr("bayesppl.analysis.left_out_joints._predict_from_others", refuse)
+    np.testing.assert_allclose(fitted.loo().log_joint, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("draw_weights", WEIGHTS.values(), ids=WEIGHTS.keys())
 def test_sparse_words(draw_weights):
     rng = np.random.default_rng(0)
     X, y = csr_array((rng.random((30, 12)) < 0.2).astype(float)), np.arange(30) % 3

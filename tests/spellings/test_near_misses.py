@@ -28,7 +28,7 @@ def covariance_of_a_learned_scale(y):
 
 
 def covariance_that_is_not_symmetric(y):
-    _vectors(_means(), KNOWN + [[0.0, 1e-3], [0.0, 0.0]], y)
+    _vectors(_means(), KNOWN + np.array([[0.0, 1e-3], [0.0, 0.0]]), y)
 
 
 def covariance_that_follows_the_means(y):
