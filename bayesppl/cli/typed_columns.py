@@ -97,12 +97,25 @@ def survey(
             0,
             cell,
             f"to_seconds({cell} - {cell})" if name in durations else f"{cell}{_CASTS.get(kind, '')}",
-            written[name],
+            _copied(written[name], str(found_type)),
         )
-        for (name, cell), kind, n_present in zip(cells.items(), kinds, found, strict=True)
+        for (name, cell), kind, n_present, (_, found_type, *_) in zip(
+            cells.items(), kinds, found, described, strict=True
+        )
         if not is_unnamed_index(name)
     }
     return TypedColumns(rows, n_rows, columns, categories)
+
+
+def _copied(cell: str, its_type: str) -> str:
+    """Write in SQL what a cell is copied as: lists and records as JSON, numbers of more than 15 digits as text.
+
+    Otherwise what is missing in a list would be filled, and such numbers rounded.
+    """
+    if its_type.endswith("]") or its_type.startswith(("STRUCT", "MAP", "UNION")):
+        return f"to_json({cell})::varchar"
+    digits = re.fullmatch(r"DECIMAL\((\d+),\d+\)", its_type)
+    return f"{cell}::varchar" if digits and int(digits[1]) > 15 else cell
 
 
 def _source(connection: Any, path: Path, folder: Path) -> str:

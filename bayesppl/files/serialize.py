@@ -50,7 +50,8 @@ _ALSO: Mapping[Any, tuple[Any, ...]] = {
 class Encoder:
     """Turns objects into plain values; arrays are set aside under the name of the place they were found at.
 
-    A prior declared in PyMC is code, of which only the text is kept: ``by_identity`` distinguishes two of them.
+    A prior declared in PyMC is code, of which only the text is kept: ``by_identity`` distinguishes two of them,
+    and takes what cannot be stored as it is.
     """
 
     def __init__(self, *, by_identity: bool = False) -> None:
@@ -94,6 +95,8 @@ class Encoder:
             return self.spell(named, place)
         if hasattr(value, "__array__"):  # of any library
             return self.spell(np.asarray(value), place)
+        if self._by_identity and isinstance(value, Hashable):
+            return value
         raise TypeError(
             f"{place} is a {type(value).__module__}.{type(value).__qualname__}, which cannot be stored: it is no "
             "class of bayesppl and no dataclass in a module that is derived from one of its contracts, such as "
@@ -103,7 +106,7 @@ class Encoder:
     def _spell_array(self, value: Array, place: str) -> Any:
         if value.dtype == object and value.ndim == 1:
             return {_KIND: "labels", "items": self.spell(value.tolist(), place)}
-        if value.dtype.name not in _NUMBERS and value.dtype.kind != "U":
+        if value.dtype.name not in _NUMBERS and value.dtype.kind != "U" and not self._by_identity:
             raise TypeError(
                 f"{place} is an array of {value.dtype}, which cannot be stored; fit to text or numbers instead"
             )

@@ -211,7 +211,9 @@ def plot_intervals(
     """
     import xarray as xr
 
-    if isinstance(interval, AutoClassifier):  # which has no rules
+    if isinstance(interval, AutoClassifier):
+        if rule is not None:
+            raise TypeError("an AutoClassifier averages several models and has no rules: leave out rule=")
         interval, arguments, options = interval.predict_proba_interval(*arguments, **options), (), {}
     if isinstance(interval, xr.Dataset) and rule is not None:
         raise TypeError(

@@ -365,6 +365,18 @@ def test_the_separator_that_is_given_counts_before_the_name(run, tmp_path):
     assert run(*command)[0] == 0
 
 
+def test_numbers_of_many_digits_are_copied_without_loss(run, tmp_path):
+    path, model, out = tmp_path / "t.parquet", tmp_path / "m.npz", tmp_path / "out.parquet"
+    bill, kind = pa.array(np.arange(4.0)), list("uvuv")
+    pq.write_table(pa.table({"bill": bill, "kind": kind}), path)
+    assert run("fit", path, "--target", "kind", "--model", "gaussian-nb", "--save", model)[0] == 0
+    exact = [Decimal("12345678901234567.89"), Decimal("0.01"), None, Decimal("-1.50")]
+    pq.write_table(pa.table({"bill": bill, "price": pa.array(exact, pa.decimal128(38, 2))}), path)
+    assert run("predict", model, path, "--keep", "price", "-o", out)[0] == 0
+    found = pq.read_table(out)["price"].to_pylist()
+    assert [None if text is None else Decimal(text) for text in found] == exact
+
+
 def test_long_whole_numbers_of_new_rows_are_numbers_where_the_fit_has_them(run, tmp_path):
     path, model = tmp_path / "t.parquet", tmp_path / "m.npz"
     whole = pa.decimal128(38, 0)

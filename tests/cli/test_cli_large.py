@@ -69,13 +69,14 @@ def test_copies_that_begin_with_empty_cells_keep_their_type(run, tmp_path):
     table = pd.DataFrame({"a": np.arange(40.0), "kind": list("uv") * 20})
     write(table, path)
     assert run("fit", path, "--target", "kind", "--model", "gaussian-nb", "--save", model)[0] == 0
-    notes = [None] * 20 + [["x"]] * 10 + [None] * 10
+    notes = [None] * 20 + [["x", None]] * 10 + [None] * 10
     words = [None] * 30 + ["late"] * 10
     write(table.assign(note=notes, word=words), path)
     keep = ("--keep", "note", "--keep", "word", "--keep", "kind")
     assert run("predict", model, path, *keep, "--rows", "10", "-o", out)[0] == 0
     found = pd.read_parquet(out)
-    assert [None if note is None else list(note) for note in found["note"]] == notes
+    as_json = ['["x",null]' if note is not None else None for note in notes]
+    assert [note if isinstance(note, str) else None for note in found["note"]] == as_json
     assert [word if isinstance(word, str) else None for word in found["word"]] == words
 
 

@@ -1,5 +1,7 @@
 """Classes: in ascending order however they come in, of one kind, and predicted as they were given."""
 
+import datetime
+from decimal import Decimal
 from itertools import permutations
 from typing import Any
 
@@ -107,6 +109,15 @@ def test_labels_of_another_type_than_the_classes_are_refused() -> None:
     with pytest.raises(ValueError, match=r"classes mixes labels of different types.*\(int, str\)"):
         clf.merge(text)
     assert clf.predict(ROWS).dtype.kind == "i"
+
+
+@pytest.mark.parametrize("kind", [datetime.date.fromisoformat, np.datetime64, pd.Period, Decimal])
+def test_fits_of_labels_that_cannot_be_stored_are_merged(kind: Any) -> None:
+    labels = [kind("2020-01-01"), kind("2021-01-01")] if kind is not Decimal else [Decimal(1), Decimal("1.5")]
+    y = [labels[0], labels[1]] * 2
+    merged = bp.GaussianNB().fit(ROWS, y) + bp.GaussianNB().fit(ROWS, y)
+    assert merged.class_count_.tolist() == [4.0, 4.0]
+    assert merged.predict(ROWS[:1])[0] in y
 
 
 LABELS: dict[str, Any] = {

@@ -275,7 +275,7 @@ def test_intervals_of_a_stack_are_those_of_its_rows(stack):
     assert len(drawn.lines) == len(given.lines)
     for one, other in zip(drawn.lines, given.lines, strict=True):
         np.testing.assert_array_equal(one.get_xydata(), other.get_xydata())
-    with pytest.raises(TypeError, match="intervals alone have no probabilities by rule"):
+    with pytest.raises(TypeError, match="has no rules: leave out rule="):
         plots.plot_intervals(stack, X[:3], rule="mle")
 
 
