@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.data.names import spelled
+from bayesppl.estimators.shell import require_classifier
 from bayesppl.plots.style import axes_or_new, bar_style, colour, drawn_name, drawn_names, in_legend, marker, tidy
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def plot_completed(clf: Any, *, ax: Axes | None = None) -> Axes:
     >>> ax.get_ylabel()
     'probability of the class'
     """
-    proba = clf.completed_proba()["proba"].to_numpy()
+    proba = require_classifier(clf).completed_proba()["proba"].to_numpy()
     winner = proba.argmax(1)
     proba = proba[np.lexsort((-proba.max(1), winner))]
     ax = axes_or_new(ax)
@@ -85,7 +86,7 @@ def plot_annotator(clf: Any, annotator: str, prob: float = 0.89, *, ax: Axes | N
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['a', 'b']
     """
-    found = clf.annotators(prob)
+    found = require_classifier(clf).annotators(prob)
     names = found["annotator"].values.tolist()
     if str(annotator) not in names:
         raise ValueError(f"annotator must be one of {names}, found {spelled(annotator)}")

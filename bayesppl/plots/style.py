@@ -83,9 +83,11 @@ def result_of[T](
     TypeError, ValueError
         If it is the result of another function, or has nothing to draw.
     """
+    import xarray as xr
+
     found = given
     if not isinstance(given, kind):
-        if not isinstance(given, Sequence | Mapping):  # as models are
+        if isinstance(given, xr.DataTree) or not isinstance(given, Sequence | Mapping):  # as models are
             require_classifier(given, f"what {twin.__name__} returns, or {CLASSIFIER}")
         found = twin(given, *arguments, **options)
     elif arguments or options:

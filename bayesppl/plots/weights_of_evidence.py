@@ -181,7 +181,8 @@ def plot_nomogram(
     """Draw the nomogram of a naive Bayes classifier: the weight of evidence of every value of every column.
 
     Add the weights of the values of a row and read the probability of the class off the lowest line (Možina et al.
-    2004). Numbers run upwards within their strip, so that a weight that rises and falls again stays readable.
+    2004). Levels of infinite weight stand at the edge, and are named so. Numbers run upwards within their strip, so
+    that a weight that rises and falls again stays readable.
 
     Parameters
     ----------
@@ -244,10 +245,12 @@ def plot_nomogram(
     margin = 0.05 * np.ptp(reach)
     ax.set_xlim(reach.min() - margin, reach.max() + margin)
     for j, (values, weights, is_number) in enumerate(strips):
+        inside = np.clip(weights, *ax.get_xlim())
         if is_number:
-            _draw_numbers(ax, j, values, weights)
+            _draw_numbers(ax, j, values, inside)
         else:
-            _draw_levels(ax, j, values, weights)
+            levels = [drawn_name(value) + _infinity(w) for value, w in zip(values, weights, strict=True)]
+            _draw_levels(ax, j, np.array(levels, dtype=object), inside)
     _draw_probabilities(ax, len(features), prior)
     name_rows(ax, [*features, f"probability of {label}"])
     one, other = short_names([label, "the other class" if against is None else against], _LONGEST_CLASS)
@@ -311,14 +314,14 @@ def _apart(
             yield label, x, *more
 
 
-def _draw_levels(ax: Axes, j: int, values: Array, weights: Array) -> None:
-    finite = np.isfinite(weights)
+def _draw_levels(ax: Axes, j: int, names: Array, weights: Array) -> None:
+    finite = np.isfinite(weights)  # a level that neither class can have weighs nothing
     ax.plot(weights[finite], np.full(finite.sum(), j), "-o", color=colour(0), linewidth=1.2, markersize=4)
     order = np.argsort(weights[finite], kind="stable")
     for side, above in ((order[::2], -6), (order[1::2], 6)):
-        for value, x in _apart(ax, values[finite][side].tolist(), weights[finite][side]):
+        for name, x in _apart(ax, names[finite][side].tolist(), weights[finite][side]):
             ax.annotate(
-                drawn_name(value),
+                name,
                 (x, j),
                 (0, above),
                 textcoords="offset points",

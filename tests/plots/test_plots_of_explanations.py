@@ -114,6 +114,15 @@ def test_a_nomogram_of_levels_names_them():
     assert {"red", "blue", "green", "s", "l"} <= {text.get_text() for text in ax.texts}
 
 
+def test_a_nomogram_names_levels_of_infinite_weight():
+    X = pd.DataFrame({"colour": list("aabbabcabc"), "size": list("slslslslsl")})
+    ax = plot_nomogram(bp.CategoricalNB().fit(X, list("uuuuuvvvvv")), X, "u", rule="mle")
+    assert {"a", "b", "c: \u2212\u221e"} <= {text.get_text() for text in ax.texts}
+    low, high = ax.get_xlim()
+    [at] = [text.xy[0] for text in ax.texts if text.get_text().startswith("c")]
+    assert at == low < high
+
+
 def test_nomograms_need_independent_columns(iris):
     clf, X = iris
     with pytest.raises(ValueError, match="against must name"):

@@ -190,6 +190,13 @@ def test_nomograms_of_a_column_without_values(naive):
         plots.plot_nomogram(naive, X.assign(**{"petal length (cm)": np.nan}), "setosa", "virginica")
 
 
+def test_draws_in_place_of_a_classifier_are_named(naive):
+    tree = naive.to_datatree(draws=5, chains=1)
+    for draw in (plots.plot_intervals, plots.plot_relevance, plots.plot_explanation, plots.plot_completed):
+        with pytest.raises(TypeError, match=r"a fitted classifier.*, found DataTree"):
+            draw(tree)
+
+
 @pytest.mark.parametrize("resolution", [0, 1, -1, 2.5])
 def test_grids_of_no_points(of_one, of_two, resolution):
     for draw in (
