@@ -181,8 +181,8 @@ def plot_nomogram(
     """Draw the nomogram of a naive Bayes classifier: the weight of evidence of every value of every column.
 
     Add the weights of the values of a row and read the probability of the class off the lowest line (Možina et al.
-    2004). Levels of infinite weight stand at the edge, and are named so. Numbers run upwards within their strip, so
-    that a weight that rises and falls again stays readable.
+    2004). Levels of infinite weight stand at the edge, and are named so. Numbers run upwards within their strip,
+    so that a weight that rises and falls again stays readable.
 
     Parameters
     ----------
@@ -242,10 +242,11 @@ def plot_nomogram(
     ax.axvline(0, color="0.75", linewidth=0.8, zorder=0)
     ends = logit(np.array([_PROBABILITIES[0], _PROBABILITIES[-1]])) - prior
     reach = np.concatenate([ends, *(weights[np.isfinite(weights)] for _, weights, _ in strips)])
-    margin = 0.05 * np.ptp(reach)
+    margin = 0.08 * np.ptp(reach)
     ax.set_xlim(reach.min() - margin, reach.max() + margin)
+    edges = reach.min() - margin / 2, reach.max() + margin / 2  # where infinite weights are drawn
     for j, (values, weights, is_number) in enumerate(strips):
-        inside = np.clip(weights, *ax.get_xlim())
+        inside = np.clip(weights, *edges)
         if is_number:
             _draw_numbers(ax, j, values, inside)
         else:
