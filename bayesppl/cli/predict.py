@@ -287,8 +287,8 @@ def _remedy(cell: str, decimal: str | None, *, among_numbers: bool) -> str:
     is_parted = is_number(cell.replace(",", ""))
     if decimal not in (None, ".") and "." in cell and is_number(cell):
         return "if the point marks decimals, pass --decimal ."
-    if is_number(cell) and decimal is not None and not among_numbers:
-        return "write it as true or false, as the other cells are"
+    if decimal is not None and (is_number(cell, decimal) or cell.lower() in ("true", "false")):
+        return "the column mixes numbers and truth values: write all of it as in the fit"
     if is_number(cell) or (is_parted and decimal is None):
         return "convert the column to numbers"
     if is_parted and "." not in cell and decimal == ".":
@@ -296,7 +296,7 @@ def _remedy(cell: str, decimal: str | None, *, among_numbers: bool) -> str:
     if decimal is not None and (advice := spelling(Counter([cell]), Counter())):
         return advice
     written = "the number 1 or 0" if among_numbers else "true or false"
-    is_truth = cell.strip().lower() in (*_TRUTHS, "true", "false")
+    is_truth = cell.strip().lower() in _TRUTHS
     truth = f"if that is a truth value, write it as {written}; " if is_truth else ""
     return (
         f"{truth}if that means a missing value, leave the cell empty or pass --na-values {shlex.quote(cell)}; "

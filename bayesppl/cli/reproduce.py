@@ -93,8 +93,13 @@ def reproduce(
     files with a picture.
     """
     if lists:
+        if only:
+            raise ValueError("--list lists all claims: leave out --only")
         _list(as_json)
         return
+    for option, path in (("--sms", sms), ("--newsgroups", newsgroups), ("--car", car)):
+        if path is not None and not studies:
+            raise ValueError(f"{option} is for a --study; the claims need no such file, leave it out")
     if only and studies:
         raise ValueError(f"--only {only[0]!r} is for claims, and --study {studies[0]!r} runs none; leave one out")
     if mnist not in (None, "openml") and not Path(mnist).exists():

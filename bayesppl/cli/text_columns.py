@@ -71,8 +71,8 @@ class SurveyedColumn(NamedTuple):
 
     @property
     def are_mostly_numbers(self) -> bool:
-        """Whether most cells are written as numbers, in a text file."""
-        return 2 * self.n_numbers > self.n_present
+        """Whether half of the cells or more are written as numbers, in a text file."""
+        return 2 * self.n_numbers >= self.n_present
 
 
 class TextColumns:
@@ -135,6 +135,7 @@ class TextColumns:
         cells = [self._without_gaps(name, f"c{i}") for i, name in enumerate(self._names)]
         plain, number = plain_text("cell", self._dialect), number_in("cell", self._dialect)
         padded = f"regexp_full_match({plain}, '\\s*[+-]?0\\d+\\s*')"
+        long = "text" if self._known is None else "number"  # text in the fit is a code anyway
         query = f"""
             with cells as (
                 select unnest([{", ".join(cells)}]) as cell, unnest(range({len(cells)})) as place from {self.rows}
@@ -151,10 +152,10 @@ class TextColumns:
             )
             select place, count(*), count(cell), count(number), case
                 when bool_or(is_code or is_spelt_otherwise) then 'text'
-                when max(abs(number)) filter (whole) >= {_LONGEST_WHOLE} then 'text'
                 when count(cell) = 0 then 'number'
                 when bool_and(truth) then 'truth'
                 when count(number) < count(cell) then 'text'
+                when max(abs(number)) filter (whole) >= {_LONGEST_WHOLE} then {quoted(long)}
                 when bool_and(whole) then 'whole'
                 else 'number' end
             from read group by place"""

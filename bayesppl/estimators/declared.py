@@ -243,9 +243,10 @@ def require_complete_rows(rows: Rows | None, inference: Inference) -> None:
         )
     if not rows.partly.is_informative and not inference.completes_rows:
         raise NotConjugateError(
-            f"{len(rows.partly)} rows have no label, or one in doubt, so that the posterior has no closed form: "
-            "under conjugate priors inference='gibbs' draws from it, and inference='em' finds its mode; under "
-            "others leave such rows out, by unlabelled='drop'"
+            f"{len(rows.partly)} row{'s' * (len(rows.partly) > 1)} without a label, or with one in doubt: the "
+            "posterior has no closed form. Under conjugate priors inference='gibbs' draws from it, and "
+            "inference='em' finds its mode; under others leave such rows out (those without a label by "
+            "unlabelled='drop')"
         )
 
 

@@ -18,6 +18,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 
 import bayesppl as bp
 from bayesppl.cli import file_rows, frame_columns, main
@@ -337,10 +338,10 @@ def test_durations_are_refused_as_dates_are(run, penguins, tmp_path, suffix):
 @pytest.mark.parametrize(
     ("cells", "odd", "remedy"),
     [
-        ("0.5 1.5", "True", "write it as the number 1 or 0"),
+        ("0.5 1.5", "True", "write all of it as in the fit"),
         ("0.5 1.5", "yes", "write it as the number 1 or 0"),
         ("True False", "yes", "write it as true or false"),
-        ("True False", "5", "write it as true or false"),
+        ("True False", "5", "write all of it as in the fit"),
     ],
 )
 def test_the_odd_cell_is_named_with_a_remedy_that_helps(run, tmp_path, cells, odd, remedy):
@@ -377,13 +378,17 @@ def test_numbers_of_many_digits_are_copied_without_loss(run, tmp_path):
     assert [None if text is None else Decimal(text) for text in found] == exact
 
 
-def test_long_whole_numbers_of_new_rows_are_numbers_where_the_fit_has_them(run, tmp_path):
-    path, model = tmp_path / "t.parquet", tmp_path / "m.npz"
-    whole = pa.decimal128(38, 0)
-    cells = pa.array([Decimal(i) for i in range(40)], whole)
-    pq.write_table(pa.table({"a": cells, "kind": list("uv") * 20}), path)
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_long_whole_numbers_of_new_rows_are_numbers_where_the_fit_has_them(run, tmp_path, suffix):
+    path, model = tmp_path / f"t{suffix}", tmp_path / "m.npz"
+
+    def write(cells, **columns):
+        table = pa.table({"a": pa.array(map(Decimal, cells), pa.decimal128(38, 0)), **columns})
+        (pq.write_table if suffix == ".parquet" else csv.write_csv)(table, path)
+
+    write(range(40), kind=list("uv") * 20)
     assert run("fit", path, "--target", "kind", "--model", "gaussian-nb", "--save", model)[0] == 0
-    pq.write_table(pa.table({"a": pa.array([Decimal(10**20), Decimal(5)], whole)}), path)
+    write([10**20, 5])
     status, out, _ = run("predict", model, path)
     expected = bp.load(model).predict_proba(pd.DataFrame({"a": [1e20, 5.0]}))
     found = pd.read_csv(io.StringIO(out))

@@ -169,7 +169,7 @@ def test_refusals():
     family, X = FAMILIES["full"]
     with pytest.raises(ValueError, match=r"a missing label in row 4 is no class.*'drop'.*'learn'"):
         bp.GenerativeClassifier(family).fit(X, LABELS)
-    with pytest.raises(NotConjugateError, match=r"3 rows have no label.*'gibbs'.*'em'"):
+    with pytest.raises(NotConjugateError, match=r"3 rows without a label.*'gibbs'.*'em'"):
         classifier(family, "closed_form").fit(X, LABELS)
     with pytest.raises(
         ValueError, match="unlabelled must be one of 'refuse', 'drop', 'learn', 'informative', found 'keep'"

@@ -180,7 +180,7 @@ def test_refusals():
     for inference in ("em", "gibbs", "closed_form"):
         with pytest.raises(NotConjugateError, match=r"missing for a reason.*inference='nuts'"):
             classifier(inference).fit(X, Y)
-    with pytest.raises(NotConjugateError, match="no label, or one in doubt"):
+    with pytest.raises(NotConjugateError, match="without a label, or with one in doubt"):
         classifier("nuts", "learn").fit(X, Y)
     location = bp.GenerativeClassifier(bp.ConditionalGaussian(), inference="nuts", unlabelled="informative")
     mixed = pd.concat([NUMBERS, LEVELS], axis=1)

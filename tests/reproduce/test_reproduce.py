@@ -195,6 +195,8 @@ class TestCommand:
         ("options", "message"),
         [
             (("--only", "T4", "--study", "iris"), "--only 'T4' is for claims"),
+            (("--sms", "."), "--sms is for a --study"),
+            (("--list", "--only", "T4"), "leave out --only"),
             (("--only", "T4", "--mnist", "nowhere"), "--mnist 'nowhere' is neither a file nor a folder"),
             (("--only", "T4", "--out", "nowhere/folder"), "there is no folder"),
         ],
