@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from bayesppl.cli.files import Dialect, require_place, require_source
-from bayesppl.cli.models import AUTO, INTEGERS_OPTION, OF_LEVELS, make, model_option
+from bayesppl.cli.models import AUTO, INTEGERS_OPTION, OF_LEVELS, make, model_option, with_draws
 from bayesppl.cli.options import (
     CALIBRATE_OPTION,
     INFERENCE_OPTION,
@@ -156,11 +156,8 @@ def compare(
     }
     with status("reading the data"):
         from bayesppl.cli import compare_rules, compare_stack, file_rows, frame_columns, report
-        from bayesppl.inference import NUTS
 
-        sampled = NUTS(draws=draws // CHAINS, chains=CHAINS)
-        how = sampled if inference == "nuts" else inference
-        levels = chosen.categorical
+        levels, how = chosen.categorical, with_draws(inference, draws, CHAINS)
         classifier = make(
             model, integers, prior, inference=how, tune=tune, calibration=calibrate, categorical=levels, seed=seed
         )
@@ -172,15 +169,16 @@ def compare(
             file = file_rows.Source(Path(data), target, dialect, chosen, unlabelled, missing, of_levels)
             source, levels = file.rows(most_rows if model == AUTO else None, seed), file.chosen.categorical
         file_rows.check(source, of_numbers=model not in OF_LEVELS, binarizes=binarize is not None)
-        with rows_at(source.X.index.__getitem__):
-            if model == AUTO:
-                taken = compare_stack.taken_for(source.X)
-            elif binarize is None:
+        if model != AUTO and binarize is None:
+            with rows_at(source.X.index.__getitem__):
                 file_rows.check_support(source, classifier)
         train, test = file_rows.split(source, test_size, seed)
         # without levels that only rows held out show
         own = {name: train.X[name].cat.remove_unused_categories() for name in levels if name in train.X.columns}
         train = train._replace(X=train.X.assign(**own))
+        if model == AUTO:
+            with rows_at(train.X.index.__getitem__):
+                taken = compare_stack.taken_for(train.X)
         if binarize is not None:
             train, test = file_rows.binarized(train, test, binarize)
 

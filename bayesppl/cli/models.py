@@ -135,6 +135,18 @@ def make(
     return getattr(bp, MODELS[model])(**arguments)
 
 
+def with_draws(inference: str, draws: int, chains: int) -> Any:
+    """Choose an inference that draws so often in all, over so many chains if it has any."""
+    from bayesppl.inference import choose
+
+    how: Any = choose(inference)
+    if not hasattr(how, "draws"):
+        return inference
+    return (
+        replace(how, draws=draws // chains, chains=chains) if hasattr(how, "chains") else replace(how, draws=draws)
+    )
+
+
 def _prior(model: str, prior: str) -> dict[str, Any]:
     """Declare a prior: Gaussian models take a name, models of probabilities a concentration."""
     import bayesppl as bp

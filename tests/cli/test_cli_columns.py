@@ -18,6 +18,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import xarray as xr
 from pyarrow import csv
 
 import bayesppl as bp
@@ -364,6 +365,28 @@ def test_the_separator_that_is_given_counts_before_the_name(run, tmp_path):
     assert run(*command, "--sep", ",")[0] == 0
     path.write_text(path.read_text().replace(",", "\t"))
     assert run(*command)[0] == 0
+
+
+def test_a_column_that_varies_among_rows_held_out_alone_is_left_out(run, penguins, tmp_path):
+    path, page = tmp_path / "p.csv", tmp_path / "page.md"
+    for row in range(len(penguins)):  # until it is held out
+        penguins["odd"] = np.where(np.arange(len(penguins)) == row, 5.5, 0.0)
+        penguins.to_csv(path, index=False)
+        assert run("compare", path, "--target", "kind", "--report", page)[0] == 0
+        lines = page.read_text().splitlines()
+        if any("nothing to learn from 'odd'" in line for line in lines):
+            break
+    assert next(line for line in lines if line.startswith("| odd ")).split("|")[2].strip() != "number"
+
+
+def test_draws_are_those_that_are_asked_for(run, penguins, tmp_path):
+    path, folder = tmp_path / "p.csv", tmp_path / "out"
+    penguins.to_csv(path, index=False)
+    options = ("--target", "kind", "--only", "bill", "--model", "qda", "--draws", "400", "--out", folder)
+    assert run("compare", path, *options, "--inference", "laplace")[0] == 0
+    with xr.open_datatree(folder / "posterior.nc", engine="h5netcdf") as tree:
+        sizes = tree["posterior"].sizes
+        assert sizes["chain"] * sizes["draw"] == 400
 
 
 def test_numbers_of_many_digits_are_copied_without_loss(run, tmp_path):

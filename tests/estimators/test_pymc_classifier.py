@@ -973,6 +973,18 @@ def test_observed_hyperparameters_that_lack_a_value_are_refused():
         bp.from_pymc(model)
 
 
+@pytest.mark.parametrize("rate", [lambda: 1.0, lambda: pm.Gamma("b", 9.0, 9.0)], ids=["known", "learned"])
+def test_parameters_of_the_classes_that_lack_a_value_are_refused(rate):
+    with pm.Model() as model:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # as above
+            r = pm.Gamma("r", 2.0, rate(), observed=np.ma.masked_invalid([3.0, np.nan]))
+        label = pm.Categorical("y", [0.5, 0.5], observed=np.arange(6) % 2)
+        pm.Poisson("x", r[label], observed=np.arange(6))
+    with pytest.raises(ValueError, match=r"'r', from which others are computed, lacks a value"):
+        bp.from_pymc(model)
+
+
 def test_priors_that_are_computed_from_observed_rows_are_refused():
     with pm.Model() as model:
         z = pm.Normal("z", 0.0, 1.0, observed=np.arange(6.0))

@@ -70,21 +70,25 @@ def complete(model: Any) -> tuple[Any, dict[str, Array]]:
     return found, missing
 
 
+def require_rows(model: Any, n_rows: int, missing: Mapping[str, Array]) -> None:
+    """Refuse variables that others are computed from, that lack values, and that are no rows."""
+    above = set(ancestors([v for own in model.basic_RVs for v in own.owner.inputs]))
+    for name, gaps in missing.items():
+        if len(gaps) != n_rows and model[name] in above:
+            raise ValueError(
+                f"{name!r}, from which others are computed, lacks a value, which is learned from rows alone; give "
+                "what is known a variable of its own, and what is not known one without observed="
+            )
+
+
 def partly_known(reading: Reading, model: GenerativeModel, rows: Rows, missing: Mapping[str, Array]) -> Rows:
     """Set rows without labels apart from the others, and rows that lack cells which sums need.
 
     Raises
     ------
     ValueError
-        If a part of the model has no closed form, or cells of what is no row are missing.
+        If a part of the model has no closed form.
     """
-    rows_of = {variable.name for variable in reading.model.observed_RVs}
-    for name in missing:
-        if name not in rows_of:
-            raise ValueError(
-                f"{name!r}, from which others are computed, lacks a value, which is learned from rows alone; give "
-                "what is known a variable of its own, and what is not known one without observed="
-            )
     for block in reading.blocks:
         if block.solved is None and block.solution != "unused":
             why = f" ({block.why})" if block.why else ""

@@ -20,8 +20,9 @@ from bayesppl.inference.gibbs import Gibbs
 from bayesppl.inference.nuts import NUTS
 from bayesppl.inference.pymc.reading.blocks import Block, Reading, parameter_dims
 from bayesppl.inference.pymc.reading.by_rows import ByRows, UserPrior
+from bayesppl.inference.pymc.reading.label import find_label
 from bayesppl.inference.pymc.reading.layout import Layout, UserColumns, layout_of
-from bayesppl.inference.pymc.reading.masked import complete, partly_known
+from bayesppl.inference.pymc.reading.masked import complete, partly_known, require_rows
 from bayesppl.inference.pymc.reading.part_draws import Run, sample_collapsed, sample_part
 from bayesppl.inference.pymc.reading.partly_exact import PartlyExact
 from bayesppl.inference.pymc.reading.parts import DrawnPart, SolvedPart
@@ -233,7 +234,10 @@ def fit_model(
         If the label or the rows cannot be read, or the label has another number of classes.
     """
     whole, missing = complete(model)
-    reading = read(whole, label, classes=None if classes is None else classes.tolist())
+    names = None if classes is None else classes.tolist()
+    if missing:
+        require_rows(whole, len(find_label(whole, label, names).codes), missing)
+    reading = read(whole, label, classes=names)
     if check is not None:
         check(reading)
     else:
