@@ -145,7 +145,7 @@ def _as_table(frame: nw.DataFrame[Any]) -> Table:
     if any(are_texts) and not all(are_texts):
         raise TypeError(
             f"Feature names are only supported if all input features have string names, found {listed(given)}; "
-            "make them all text, as in X.columns = X.columns.astype(str)"
+            "make them all text, as in X.columns = X.columns.map(str)"
         )
     # columns that are only numbered have no names; years, for example, are names, as they are in a text file
     is_named = all(are_texts) or not only_count(given)
@@ -175,15 +175,19 @@ def _named_twice(names: Sequence[Hashable]) -> ValueError:
 def read_series(y: Any) -> Array | None:
     """Read the cells of a series of any kind; None for anything else.
 
-    Integers beside gaps are held one by one, for floating-point numbers round large ones.
+    Integers beside gaps are held one by one, for floating-point numbers round large ones; so are times of a zone,
+    which numpy has not.
     """
     native, pandas = _native(y), nw.dependencies.get_pandas()
     if pandas is not None and isinstance(native, pandas.api.extensions.ExtensionArray):
         native = pandas.Series(native)
     series = nw.from_native(native, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series) and series.dtype.is_integer() and series.null_count():
+    if not isinstance(series, nw.Series):
+        return None
+    has_zone = isinstance(series.dtype, nw.Datetime) and series.dtype.time_zone is not None
+    if has_zone or (series.dtype.is_integer() and series.null_count()):
         return np.array(series.to_list(), dtype=object)
-    return np.asarray(series.to_numpy()) if isinstance(series, nw.Series) else None
+    return np.asarray(series.to_numpy())
 
 
 def _native(value: Any) -> Any:

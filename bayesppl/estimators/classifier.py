@@ -196,7 +196,9 @@ class BayesClassifier(Shell[Fitted], ABC):
         Parameters
         ----------
         transform : {"default", "pandas", "polars"}, optional
-            Named as in scikit-learn, where it is about ``transform``; None changes nothing.
+            Named as in scikit-learn, where it is about ``transform``; None changes nothing. Tools of scikit-learn
+            that compute with probabilities, such as scorers of two classes and ``CalibratedClassifierCV``, take
+            arrays alone: leave the default within them.
         """
         if transform is not None:
             one_of("transform", transform, get_args(Container))

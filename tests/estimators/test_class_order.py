@@ -120,6 +120,13 @@ def test_fits_of_labels_that_cannot_be_stored_are_merged(kind: Any) -> None:
     assert merged.predict(ROWS[:1])[0] in y
 
 
+@pytest.mark.parametrize("read", [pd.Series, pd.array, pd.Index, lambda y: pl.from_pandas(pd.Series(y))])
+def test_labels_that_are_times_of_a_zone_keep_it(read: Any) -> None:
+    y = pd.to_datetime(["2020-01-01", "2021-06-01"] * 2).tz_localize("Europe/Berlin")
+    clf = bp.GaussianNB().fit([[0.0], [9.0], [1.0], [8.0]], read(y))
+    assert clf.predict([[0.0], [9.0]]).tolist() == list(y[:2])
+
+
 LABELS: dict[str, Any] = {
     **{dtype: np.array([7, 3, 7, 3], dtype) for dtype in ("int8", "uint8", "int16", "int64", "uint64", "float32")},
     "beyond floats": np.array([2**53, 2**53 + 1] * 2),
