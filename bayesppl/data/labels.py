@@ -204,8 +204,8 @@ def union(known: Array, further: Any) -> Array:
     if not new:
         return known
     together = declared_classes([*known.tolist(), *new])
-    if together.dtype == object:  # integers beyond 64 bits, which no other type holds
-        return together
+    if together.dtype == object and known.dtype.kind not in "mM":
+        return together  # integers beyond 64 bits, which no other type holds
     with np.errstate(invalid="ignore"):
         kept = together.astype(known.dtype)
     return kept if (kept == together).all() else together
@@ -258,7 +258,15 @@ def _array(y: Any, what: str) -> Array:
         raise ValueError(f"{what} must have one label per row, found sequences of different lengths") from None
     if labels.dtype.kind == "V":
         raise ValueError(f"{what} is a structured array; pass one of its fields, as in {what}['label']")
-    return plain(labels)
+    return _in_microseconds(plain(labels))
+
+
+def _in_microseconds(labels: Array) -> Array:
+    """Hold times of finer units, which Python has not, in microseconds, if none is between these."""
+    if labels.dtype.kind not in "mM" or np.datetime_data(labels.dtype)[0] not in ("ns", "ps", "fs", "as"):
+        return labels
+    found = labels.astype(f"{labels.dtype.kind}8[us]")
+    return found if ((found == labels) | np.isnat(labels)).all() else labels
 
 
 def _refuse_odd_labels(labels: Array, what: str) -> None:

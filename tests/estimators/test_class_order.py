@@ -120,6 +120,17 @@ def test_fits_of_labels_that_cannot_be_stored_are_merged(kind: Any) -> None:
     assert merged.predict(ROWS[:1])[0] in y
 
 
+@pytest.mark.parametrize("unit", ["ns", "us", "s", "D"])
+@pytest.mark.parametrize("kind", ["datetime64", "timedelta64"])
+def test_labels_that_are_times_of_any_unit_are_merged(unit: str, kind: str) -> None:
+    first, second, third = np.array([0, 86400, 172800], dtype=f"{kind}[s]").astype(f"{kind}[{unit}]")
+    one, other = bp.GaussianNB().fit(ROWS, [first, second] * 2), bp.GaussianNB().fit(ROWS, [first, third] * 2)
+    merged = one + other
+    assert merged.classes_.dtype == one.classes_.dtype
+    assert (merged.classes_ == np.array([first, second, third])).all()
+    assert not isinstance(one.suspicious_rows()["label"].values.tolist()[0], int)
+
+
 @pytest.mark.parametrize("read", [pd.Series, pd.array, pd.Index, lambda y: pl.from_pandas(pd.Series(y))])
 def test_labels_that_are_times_of_a_zone_keep_it(read: Any) -> None:
     y = pd.to_datetime(["2020-01-01", "2021-06-01"] * 2).tz_localize("Europe/Berlin")
