@@ -24,6 +24,7 @@ from bayesppl.files.saving import write
 from bayesppl.files.serialize import same
 from bayesppl.inference.progress import counted
 from bayesppl.model.declaration import ClassWeights
+from bayesppl.model.fitted import Fitted
 from bayesppl.model.member import Guest
 
 
@@ -158,14 +159,7 @@ class AutoClassifier(StackAnswers):
         The columns of ``leaves`` were grown by the labels of the fit, so that ``loo`` of that member leaves no
         label out; ``candidate_scores`` has the scores of labels that are left out, of every model.
         """
-        return {
-            m.name: m.classifier
-            if isinstance(m, Guest)
-            else GenerativeClassifier(m.fitted.model.family, class_weights=m.fitted.model.class_weights)._adopt(
-                replace(m.fitted, calibration=None)
-            )
-            for m in self.stack_.members
-        }
+        return {m.name: m.classifier if isinstance(m, Guest) else _alone(m.fitted) for m in self.stack_.members}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the stack to a file, for :func:`bayesppl.load`; it holds no rows and no code.
@@ -190,3 +184,10 @@ class AutoClassifier(StackAnswers):
                 name: [type(clf).__name__, clf.get_params(deep=False)] for name, clf in given.items()
             }
         write(self.stack_, type(self).__name__, parameters, path)
+
+
+def _alone(fitted: Fitted) -> GenerativeClassifier:
+    """Return a member of a stack as a classifier of its recoded columns, which declares what the fit chose."""
+    clf = GenerativeClassifier(fitted.model.family, class_weights=fitted.model.class_weights)
+    learned = replace(fitted.learned, declaration=clf.declaration)
+    return clf._adopt(replace(fitted, calibration=None, learned=learned))

@@ -617,6 +617,16 @@ def test_of_many_rows_some_are_left_out_each_as_it_is_among_all(monkeypatch):
     assert clf.stack_.class_count.sum() == len(IRIS)
 
 
+def test_members_forget_rows_as_ordinary_classifiers_do():
+    clf = bp.AutoClassifier(EXPLICIT).fit(IRIS, SPECIES)
+    for name, member in clf.members_.items():
+        rows = clf.recode(IRIS, name)
+        expected = clone(member).fit(rows[10:], SPECIES[10:]).predict_proba(rows)
+        np.testing.assert_allclose(
+            member.forget(rows[:10], SPECIES[:10]).predict_proba(rows), expected, atol=1e-12
+        )
+
+
 def test_guests_that_no_left_out_row_distinguishes_are_as_certain_in_intervals():
     clf = bp.AutoClassifier({"prior": DummyClassifier(strategy="prior")}).fit(IRIS, SPECIES)
     assert clf.stack_.temperature == 1.0
