@@ -193,7 +193,7 @@ class DataFile:
     def _in_words(self, message: str) -> str:
         name = repr(str(self.path))
         if not self.is_text:
-            return f"{name} is not a {format_of(self.path)[1:]} file: {message}"
+            return f"{name} cannot be read as a {format_of(self.path)[1:]} file: {message}"
         found = dict(reversed(re.findall(r"(Line|Columns|Found): (\d+)", message)))  # the first of each
         line = f"line {found.get('Line', '')}"
         if "Found" in found:

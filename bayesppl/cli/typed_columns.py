@@ -29,6 +29,9 @@ _MARKED = ("unsigned", "whole", "long", "number", "text")
 _CASTS = {"text": "::varchar", "whole": "::bigint"}
 
 
+_ZONED = "TIME WITH TIME ZONE"
+
+
 class TypedColumns(NamedTuple):
     """What a Parquet or Feather file holds.
 
@@ -96,7 +99,7 @@ def survey(
             n_present,
             0,
             cell,
-            f"to_seconds({cell} - {cell})" if name in durations else f"{cell}{_CASTS.get(kind, '')}",
+            f"to_seconds({cell} - {cell})" if name in durations else _typed(cell, kind, str(found_type)),
             _copied(written[name], str(found_type)),
         )
         for (name, cell), kind, n_present, (_, found_type, *_) in zip(
@@ -107,15 +110,23 @@ def survey(
     return TypedColumns(rows, n_rows, columns, categories)
 
 
+def _typed(cell: str, kind: str, its_type: str) -> str:
+    """Write in SQL the value of a cell, in a type that pandas has."""
+    if its_type.startswith(("DATE", "TIMESTAMP")):
+        return f"if(isfinite({cell}), {cell}, null)"
+    return f"{cell}::time" if its_type == _ZONED else f"{cell}{_CASTS.get(kind, '')}"
+
+
 def _copied(cell: str, its_type: str) -> str:
     """Write in SQL what a cell is copied as: lists and records as JSON, numbers of more than 15 digits as text.
 
-    Otherwise what is missing in a list would be filled, and such numbers rounded.
+    Otherwise what is missing in a list would be filled, such numbers rounded, and months counted as 30 days.
     """
     if its_type.endswith("]") or its_type.startswith(("STRUCT", "MAP", "UNION")):
         return f"to_json({cell})::varchar"
     digits = re.fullmatch(r"DECIMAL\((\d+),\d+\)", its_type)
-    return f"{cell}::varchar" if digits and int(digits[1]) > 15 else cell
+    is_lossy = its_type in ("INTERVAL", _ZONED) or (digits is not None and int(digits[1]) > 15)
+    return f"{cell}::varchar" if is_lossy else cell
 
 
 def _source(connection: Any, path: Path, folder: Path) -> str:

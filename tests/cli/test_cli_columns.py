@@ -389,6 +389,20 @@ def test_draws_are_those_that_are_asked_for(run, penguins, tmp_path):
         assert sizes["chain"] * sizes["draw"] == 400
 
 
+def test_infinite_dates_do_no_harm_where_they_are_not_used(run, tmp_path):
+    path, model, out = tmp_path / "t.parquet", tmp_path / "m.npz", tmp_path / "out.parquet"
+    columns = (
+        "i::double as a, if(i % 2 = 0, 'u', 'v') as kind, date '-infinity' as since, interval '1 month' as term"
+    )
+    duckdb.sql(f"copy (select {columns} from range(40) t(i)) to '{path}'")
+    unused = ("--drop", "since")
+    assert (
+        run("fit", path, "--target", "kind", *unused, "--drop", "term", "--model", "qda", "--save", model)[0] == 0
+    )
+    assert run("predict", model, path, *unused, "--drop", "kind", "--keep", "term", "-o", out)[0] == 0
+    assert set(pq.read_table(out)["term"].to_pylist()) == {"1 month"}
+
+
 def test_numbers_of_many_digits_are_copied_without_loss(run, tmp_path):
     path, model, out = tmp_path / "t.parquet", tmp_path / "m.npz", tmp_path / "out.parquet"
     bill, kind = pa.array(np.arange(4.0)), list("uvuv")

@@ -153,7 +153,7 @@ def test_help_teaches(run: Any, command: str) -> None:
         ),
         (("predict", "{saved}", "{saved}"), "must end in one of"),
         (("predict", "{train}", "{train}"), "not a model file"),
-        (("predict", "{saved}", "{fake}"), "not a parquet file"),
+        (("predict", "{saved}", "{fake}"), "cannot be read as a parquet file"),
         (
             ("fit", "{train}", "--target", "kind", "--save", "{folder}/out.csv"),
             "the target column 'kind' is not in",
