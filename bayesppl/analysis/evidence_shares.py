@@ -218,15 +218,18 @@ def divide(
     before, after = odds(none), odds(whole)
     with np.errstate(invalid="ignore"):  # of classes of no weight
         singles = score(units) - none if len(at) else np.empty((0, *none.shape))
-        adds_up = _adds_up(singles, (whole - none)[None], np.ones((1, len(at))))
+        held = np.isfinite(none).all((0, 1))  # classes of some weight
+        adds_up = _adds_up(singles[..., held], (whole - none)[None, ..., held], np.ones((1, len(at))))
         if adds_up and len(at) > 2:
             # of three, gains and losses of pairs may cancel in the whole; and what is impossible hides the others
             some = np.random.default_rng(0).random((_CHECKED, len(at))) < 0.5
-            possible = np.isfinite(singles).all((1, 3)).T
+            possible = np.isfinite(singles[..., held]).all((1, 3)).T
             some = np.concatenate([some, np.unique(possible, axis=0)])
-            adds_up = _adds_up(singles, score(some @ units) - none, some)
+            adds_up = _adds_up(singles[..., held], (score(some @ units) - none)[..., held], some)
     if adds_up and (odds.against is not None or len(odds.classes) == 2):
-        parts = (odds(singles + none) - before)[None]
+        with np.errstate(invalid="ignore"):
+            gains = odds(singles + none) - before
+        parts = np.where(np.isinf(before), 0.0, gains)[None]  # of a class of no weight nothing is left to gain
         return parts, np.ones_like(parts), after, before, True
     steps = steps_of_units()
     n_lots = int(steps.lot.max(initial=0)) + 1

@@ -64,7 +64,8 @@ def plot_comparison(table: Any, *arguments: Any, ax: Axes | None = None, **optio
             "plot_comparison draws the table of bayesppl.compare_models, with one entry per model; for a "
             "Comparison of the four rules there is plot_probabilities"
         )
-    found = result_of(compare_models, xr.Dataset, table, arguments, options, ("model", "log_evidence"))
+    parts = "model", "log_evidence"
+    found = result_of(compare_models, xr.Dataset, table, arguments, options, parts, takes_several=True)
     ordered = found.sortby("log_evidence", ascending=False)
     evidence = ordered["log_evidence"] - ordered["log_evidence"].max()
     both = zip(ordered["elpd"].values, ordered["elpd_difference"].values, strict=True)

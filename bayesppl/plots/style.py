@@ -64,6 +64,8 @@ def result_of[T](
     arguments: Sequence[Any],
     options: Mapping[str, Any],
     parts: Sequence[str] = (),
+    *,
+    takes_several: bool = False,
 ) -> T:
     """Return what a function of the package returned before, or call it with these arguments.
 
@@ -77,17 +79,17 @@ def result_of[T](
         The result alone, or everything the function is called with.
     parts : sequence of str
         Dimensions and variables of the result that are drawn.
+    takes_several : bool
+        Whether the function takes several models, as a list or a mapping.
 
     Raises
     ------
     TypeError, ValueError
         If it is the result of another function, or has nothing to draw.
     """
-    import xarray as xr
-
     found = given
     if not isinstance(given, kind):
-        if isinstance(given, xr.DataTree) or not isinstance(given, Sequence | Mapping):  # as models are
+        if not (takes_several and isinstance(given, Sequence | Mapping)):
             require_classifier(given, f"what {twin.__name__} returns, or {CLASSIFIER}")
         found = twin(given, *arguments, **options)
     elif arguments or options:

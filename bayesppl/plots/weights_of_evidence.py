@@ -225,15 +225,15 @@ def plot_nomogram(
             "column depends on the others"
         )
     some = clf.explain(table.take(slice(0, 20)), against, rule=rule).sel({"class": label})
-    if some.attrs["shares"] != "independent":
-        raise ValueError(
-            "a nomogram adds up weights of single columns, and here they depend on each other: use clf.explain "
-            "for one row, or a naive Bayes classifier, by rule='mean' where its parameters are known by draws"
-        )
     features, prior = some["feature"].values.tolist(), float(some["prior"])
     if not np.isfinite(prior):
         raise ValueError(
             "one of the two classes has the weight zero, so that no row belongs to it: compare others"
+        )
+    if some.attrs["shares"] != "independent":
+        raise ValueError(
+            "a nomogram adds up weights of single columns, and here they depend on each other: use clf.explain "
+            "for one row, or a naive Bayes classifier, by rule='mean' where its parameters are known by draws"
         )
     given = given_cells(clf, table)
     strips = [_strip(clf, table, given, name, label, against, rule) for name in features]

@@ -376,3 +376,13 @@ def test_a_block_that_leaves_no_column_out_is_named_as_the_reason():
         clf.explain(table[:1])
     with pytest.raises(bp.RowError, match="column 'x1' is missing in row 0"):
         clf.explain(table[:1].assign(x1=np.nan))
+
+
+def test_shares_beside_a_class_of_no_weight_are_those_of_the_others():
+    rows, labels = [[0.0, 1.0], [1.0, 2.0], [4.0, 3.0], [5.5, 3.9], [2.0, 1.0], [3.0, 3.0]], list("pqqrrp")
+    of_two, of_three = (
+        bp.GaussianNB(class_weights=weights).fit(rows, labels).explain(rows, "r").sel({"class": "q"})
+        for weights in ([0.0, 0.5, 0.5], [0.2, 0.4, 0.4])
+    )
+    assert of_two.attrs["shares"] == "independent"
+    np.testing.assert_allclose(of_two["weight"], of_three["weight"], rtol=1e-12)

@@ -185,6 +185,13 @@ def test_nomograms_of_no_pair_of_classes(naive, pair, message):
         plots.plot_nomogram(naive, X, *pair)
 
 
+def test_nomograms_beside_a_class_of_no_weight():
+    cells, labels = [["u", "m"], ["v", "n"], ["u", "n"]], ["p", "q", "q"]
+    naive = bp.CategoricalNB(class_weights=[0, 1.0]).fit(cells, labels)
+    with pytest.raises(ValueError, match="one of the two classes has the weight zero"):
+        plots.plot_nomogram(naive, cells, "p")
+
+
 def test_nomograms_of_a_column_without_values(naive):
     with pytest.raises(ValueError, match=r"column 'petal length \(cm\)' of X has no values; give rows"):
         plots.plot_nomogram(naive, X.assign(**{"petal length (cm)": np.nan}), "setosa", "virginica")
@@ -192,9 +199,10 @@ def test_nomograms_of_a_column_without_values(naive):
 
 def test_draws_in_place_of_a_classifier_are_named(naive):
     tree = naive.to_datatree(draws=5, chains=1)
-    for draw in (plots.plot_intervals, plots.plot_relevance, plots.plot_explanation, plots.plot_completed):
-        with pytest.raises(TypeError, match=r"a fitted classifier.*, found DataTree"):
-            draw(tree)
+    for given in (tree, [naive], {"naive": naive}, "naive"):
+        for draw in (plots.plot_intervals, plots.plot_relevance, plots.plot_explanation, plots.plot_completed):
+            with pytest.raises(TypeError, match=rf"a fitted classifier.*, found {type(given).__name__}"):
+                draw(given)
 
 
 @pytest.mark.parametrize("resolution", [0, 1, -1, 2.5])
