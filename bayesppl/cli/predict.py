@@ -13,7 +13,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from bayesppl.cli.files import TEXT, Dialect, format_of, require_place, separator
+from bayesppl.cli.files import SPACES, TEXT, Dialect, format_of, require_place, separator
 from bayesppl.cli.fit import DATA_ARGUMENT, MODEL_ARGUMENT, RULES, fit
 from bayesppl.cli.options import SEED_OPTION, Grouped, csv_options
 from bayesppl.cli.terminal import cells, is_number, say, shown
@@ -273,21 +273,23 @@ def _refuse_text(file: Any, names: Collection[str]) -> None:
     for name in (name for name in file.columns if name in names and file.columns[name].kind == "text"):
         if (found := file.odd_cell(name)) is not None:
             row, cell = found
-            decimal = file.dialect.decimal if file.is_text else None
-            remedy = _remedy(cell, decimal, among_numbers=file.columns[name].are_mostly_numbers)
+            dialect = file.dialect if file.is_text else None
+            remedy = _remedy(cell, dialect, among_numbers=file.columns[name].are_mostly_numbers)
             raise ValueError(
                 f"column {name!r} holds the text {cell!r} in row {row} and held no text in the fit; {remedy}"
             )
 
 
-def _remedy(cell: str, decimal: str | None, *, among_numbers: bool) -> str:
-    """Advise what to do about an odd cell of a file with this mark of decimals, if it is one of text."""
+def _remedy(cell: str, dialect: Dialect | None, *, among_numbers: bool) -> str:
+    """Advise what to do about an odd cell of a file of this dialect, if it is one of text."""
     from bayesppl.cli.frame_columns import spelling
 
+    decimal, thousands = (None, None) if dialect is None else (dialect.decimal, dialect.thousands)
+    plain = cell.translate(dict.fromkeys(map(ord, SPACES if thousands == " " else thousands or "")))
     is_parted = is_number(cell.replace(",", ""))
     if decimal not in (None, ".") and "." in cell and is_number(cell):
         return "if the point marks decimals, pass --decimal ."
-    if decimal is not None and (is_number(cell, decimal) or cell.lower() in ("true", "false")):
+    if decimal is not None and (is_number(plain, decimal) or cell.lower() in ("true", "false")):
         return "the column mixes numbers and truth values: write all of it as in the fit"
     if is_number(cell) or (is_parted and decimal is None):
         return "convert the column to numbers"
