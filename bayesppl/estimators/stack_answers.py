@@ -110,7 +110,7 @@ class StackAnswers(Shell[Stack]):
         -------
         pandas.DataFrame, (n_rows, n_recoded_columns)
             Levels are codes, the most frequent one first; gaps are filled, levels or NaN, as the model needs them,
-            and NaN where the column had none in the fit.
+            and NaN where the column had none in the fit. Rows keep the index of a data frame.
             A guest takes the columns as they are.
 
         Raises
@@ -136,7 +136,8 @@ class StackAnswers(Shell[Stack]):
         member, table = found[model], self.stack_.align(X)
         if isinstance(member, Member):
             table = member.recoding.transform(table)
-        return pd.DataFrame({name: table.column(name) for name in table.names})
+        recoded = pd.DataFrame({name: table.column(name) for name in table.names})
+        return recoded.set_axis(X.index) if isinstance(X, pd.DataFrame) else recoded
 
     def predict_log_proba(self, X: Any, class_weights: ClassWeights | None = None) -> Array:
         """Return log p(y = k | x) for every row and class: (n_rows, n_classes)."""

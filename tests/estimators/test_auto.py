@@ -617,6 +617,13 @@ def test_of_many_rows_some_are_left_out_each_as_it_is_among_all(monkeypatch):
     assert clf.stack_.class_count.sum() == len(IRIS)
 
 
+def test_recoded_rows_keep_their_index():
+    frame = pd.DataFrame(IRIS).rename(columns=str).sample(frac=1.0, random_state=0)
+    clf = bp.AutoClassifier(EXPLICIT).fit(frame, SPECIES[frame.index])
+    for name in clf.members_:
+        assert clf.recode(frame, name).index.equals(frame.index)
+
+
 def test_members_forget_rows_as_ordinary_classifiers_do():
     clf = bp.AutoClassifier(EXPLICIT).fit(IRIS, SPECIES)
     for name, member in clf.members_.items():
