@@ -184,10 +184,15 @@ def read_series(y: Any) -> Array | None:
     series = nw.from_native(native, series_only=True, pass_through=True)
     if not isinstance(series, nw.Series):
         return None
-    has_zone = isinstance(series.dtype, nw.Datetime) and series.dtype.time_zone is not None
-    if has_zone or (series.dtype.is_integer() and series.null_count()):
+    if series.dtype.is_integer() and series.null_count():
         return np.array(series.to_list(), dtype=object)
-    return np.asarray(series.to_numpy())
+    values = np.asarray(series.to_numpy())
+    if isinstance(series.dtype, nw.Datetime) and series.dtype.time_zone is not None:
+        from pandas import DatetimeIndex
+
+        # Python's own times of a zone are equal where the clock was set back
+        return np.array(DatetimeIndex(values, tz="UTC").tz_convert(series.dtype.time_zone), dtype=object)
+    return values
 
 
 def _native(value: Any) -> Any:

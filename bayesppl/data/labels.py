@@ -262,11 +262,15 @@ def _array(y: Any, what: str) -> Array:
 
 
 def _in_microseconds(labels: Array) -> Array:
-    """Hold times of finer units, which Python has not, in microseconds, if none is between these."""
+    """Hold times of finer units, which Python has not, in microseconds, or as pandas does if some are between."""
     if labels.dtype.kind not in "mM" or np.datetime_data(labels.dtype)[0] not in ("ns", "ps", "fs", "as"):
         return labels
     found = labels.astype(f"{labels.dtype.kind}8[us]")
-    return found if ((found == labels) | np.isnat(labels)).all() else labels
+    if ((found == labels) | np.isnat(labels)).all():
+        return found
+    import pandas as pd
+
+    return np.array(pd.Index(labels), dtype=object)
 
 
 def _refuse_odd_labels(labels: Array, what: str) -> None:

@@ -138,6 +138,19 @@ def test_labels_that_are_times_of_a_zone_keep_it(read: Any) -> None:
     assert clf.predict([[0.0], [9.0]]).tolist() == list(y[:2])
 
 
+def test_times_on_both_sides_of_a_clock_that_is_set_back_are_two_classes() -> None:
+    y = pd.to_datetime(["2020-10-25T00:30", "2020-10-25T01:30"] * 2, utc=True).tz_convert("Europe/Berlin")
+    for given in (pd.Series(y), pl.from_pandas(pd.Series(y))):
+        assert bp.GaussianNB().fit(ROWS, given).class_count_.tolist() == [2.0, 2.0]
+
+
+def test_labels_of_single_nanoseconds_are_kept() -> None:
+    y = np.array(["2020-01-01T10:00", "2020-06-01T11:30:00.000000001"] * 2, dtype="M8[ns]")
+    clf = bp.GaussianNB().fit(ROWS, y)
+    assert clf.forget(ROWS[:1], y[:1]).class_count_.tolist() == [1.0, 2.0]
+    assert (clf + bp.GaussianNB().fit(ROWS, y)).class_count_.tolist() == [3.0, 4.0]
+
+
 LABELS: dict[str, Any] = {
     **{dtype: np.array([7, 3, 7, 3], dtype) for dtype in ("int8", "uint8", "int16", "int64", "uint64", "float32")},
     "beyond floats": np.array([2**53, 2**53 + 1] * 2),
