@@ -224,7 +224,8 @@ def plot_nomogram(
             f"{[name for name in classes if name != label]}: against several classes together the weight of a "
             "column depends on the others"
         )
-    some = clf.explain(table.take(slice(0, 20)), against, rule=rule).sel({"class": label})
+    at = [name for name in classes if name != against].index(label)  # of the classes that are explained
+    some = clf.explain(table.take(slice(0, 20)), against, rule=rule).isel({"class": at})
     features, prior = some["feature"].values.tolist(), float(some["prior"])
     if not np.isfinite(prior):
         raise ValueError(
@@ -236,7 +237,7 @@ def plot_nomogram(
             "for one row, or a naive Bayes classifier, by rule='mean' where its parameters are known by draws"
         )
     given = given_cells(clf, table)
-    strips = [_strip(clf, table, given, name, label, against, rule) for name in features]
+    strips = [_strip(clf, table, given, name, at, against, rule) for name in features]
     strip = float(np.clip(_HIGHEST / (len(features) + 1), *_STRIP))
     ax = axes_or_new(ax, width=7.0, height=1.6 + strip * (len(features) + 1))
     ax.axvline(0, color="0.75", linewidth=0.8, zorder=0)
@@ -264,7 +265,7 @@ def _strip(
     table: Table,
     given: Mapping[Hashable, Any],
     name: Hashable,
-    label: Hashable,
+    at: int,
     against: Any,
     rule: Any,
 ) -> tuple[Array, Array, bool]:
@@ -286,7 +287,7 @@ def _strip(
         cells[:, table.names.index(other)] = cell
     cells[:, table.names.index(name)] = values
     found = clf.explain(MatrixTable(table.names, cells, is_named=True), against, rule=rule)
-    return values, found["weight"].sel({"class": label, "feature": name}).values, is_number
+    return values, found["weight"].isel({"class": at}).sel(feature=name).values, is_number
 
 
 def _draw_numbers(ax: Axes, j: int, values: Array, weights: Array) -> None:

@@ -11,7 +11,6 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 import xarray as xr
-from pytensor.conditional.op import ifelse
 from scipy.special import expit
 from scipy.stats import betabinom, dirichlet_multinomial, laplace, norm, poisson
 from sklearn.base import clone
@@ -21,6 +20,11 @@ import bayesppl as bp
 from bayesppl.errors import NotConjugateError
 from bayesppl.inference.pymc.reading.points import Coordinates
 from bayesppl.plots import plot_prior_posterior
+
+try:
+    from pytensor.conditional.op import ifelse
+except ImportError:  # in versions of PyTensor before
+    from pytensor.ifelse import ifelse
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame({"a": [0, 1, 7, 5, 6], "b": [4, 6, 1, 2, 0]})

@@ -114,6 +114,14 @@ def test_a_nomogram_of_levels_names_them():
     assert {"red", "blue", "green", "s", "l"} <= {text.get_text() for text in ax.texts}
 
 
+def test_a_nomogram_of_labels_that_are_dates():
+    X, y = [[0.0, 3.0], [1.0, 4.0], [4.0, 3.1], [5.5, 3.9]], np.array(["2020-01-01", "2021-01-01"], "M8[D]")
+    by_date, by_text = (bp.GaussianNB().fit(X, labels) for labels in (y[[0, 0, 1, 1]], list("aabb")))
+    one, other = plot_nomogram(by_date, X, by_date.classes_.tolist()[1]), plot_nomogram(by_text, X, "b")
+    for line, twin in zip(one.lines, other.lines, strict=True):
+        np.testing.assert_array_equal(line.get_xydata(), twin.get_xydata())
+
+
 def test_a_nomogram_names_levels_of_infinite_weight():
     X = pd.DataFrame({"colour": list("aabbabcabc"), "size": list("slslslslsl")})
     ax = plot_nomogram(bp.CategoricalNB().fit(X, list("uuuuuvvvvv")), X, "u", rule="mle")
