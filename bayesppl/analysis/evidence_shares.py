@@ -219,13 +219,14 @@ def divide(
     with np.errstate(invalid="ignore"):  # of classes of no weight
         singles = score(units) - none if len(at) else np.empty((0, *none.shape))
         held = np.isfinite(none).all((0, 1))  # classes of some weight
-        adds_up = _adds_up(singles[..., held], (whole - none)[None, ..., held], np.ones((1, len(at))))
+        counted = singles[..., held]
+        adds_up = _adds_up(counted, (whole - none)[None, ..., held], np.ones((1, len(at))))
         if adds_up and len(at) > 2:
             # of three, gains and losses of pairs may cancel in the whole; and what is impossible hides the others
             some = np.random.default_rng(0).random((_CHECKED, len(at))) < 0.5
-            possible = np.isfinite(singles[..., held]).all((1, 3)).T
+            possible = np.isfinite(counted).all((1, 3)).T
             some = np.concatenate([some, np.unique(possible, axis=0)])
-            adds_up = _adds_up(singles[..., held], (score(some @ units) - none)[..., held], some)
+            adds_up = _adds_up(counted, (score(some @ units) - none)[..., held], some)
     if adds_up and (odds.against is not None or len(odds.classes) == 2):
         with np.errstate(invalid="ignore"):
             gains = odds(singles + none) - before

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from bayesppl.cli.files import Dialect, require_place, require_source
-from bayesppl.cli.models import AUTO, INTEGERS_OPTION, OF_LEVELS, make, model_option, with_draws
+from bayesppl.cli.models import AUTO, INTEGERS_OPTION, OF_LEVELS, make, model_option
 from bayesppl.cli.options import (
     CALIBRATE_OPTION,
     INFERENCE_OPTION,
@@ -157,9 +157,18 @@ def compare(
     with status("reading the data"):
         from bayesppl.cli import compare_rules, compare_stack, file_rows, frame_columns, report
 
-        levels, how = chosen.categorical, with_draws(inference, draws, CHAINS)
+        levels = chosen.categorical
         classifier = make(
-            model, integers, prior, inference=how, tune=tune, calibration=calibrate, categorical=levels, seed=seed
+            model,
+            integers,
+            prior,
+            inference=inference,
+            tune=tune,
+            calibration=calibrate,
+            categorical=levels,
+            seed=seed,
+            draws=draws,
+            chains=CHAINS,
         )
         if target is None:
             given, levels = file_rows.embedded(data), chosen.categorical

@@ -98,8 +98,10 @@ def make(
     calibration: str | None = None,
     categorical: Sequence[str] = (),
     seed: int = 0,
+    draws: int | None = None,
+    chains: int = 1,
 ) -> Any:
-    """Make the classifier of a model's name."""
+    """Make the classifier of a model's name, which draws so often in all, over so many chains if it has any."""
     import bayesppl as bp
     from bayesppl.inference import choose
 
@@ -124,7 +126,11 @@ def make(
             )
         return bp.AutoClassifier()
     how: Any = choose(inference)
-    how = replace(how, random_state=seed) if hasattr(how, "random_state") else inference
+    settings = {"random_state": seed}
+    if draws is not None:
+        settings |= {"draws": draws // chains if hasattr(how, "chains") else draws, "chains": chains}
+    taken = {name: value for name, value in settings.items() if hasattr(how, name)}
+    how = replace(how, **taken) if taken else inference
     arguments: dict[str, Any] = {"rule": rule, "inference": how, "calibration": calibration}
     if prior is not None:
         arguments |= _prior(model, prior)
@@ -133,18 +139,6 @@ def make(
     elif integers:
         raise ValueError(f"--integers {integers[0]} is for --model mixed-nb or location, found --model {model}")
     return getattr(bp, MODELS[model])(**arguments)
-
-
-def with_draws(inference: str, draws: int, chains: int) -> Any:
-    """Choose an inference that draws so often in all, over so many chains if it has any."""
-    from bayesppl.inference import choose
-
-    how: Any = choose(inference)
-    if not hasattr(how, "draws"):
-        return inference
-    return (
-        replace(how, draws=draws // chains, chains=chains) if hasattr(how, "chains") else replace(how, draws=draws)
-    )
 
 
 def _prior(model: str, prior: str) -> dict[str, Any]:

@@ -28,7 +28,6 @@ _MARKED = ("unsigned", "whole", "long", "number", "text")
 # What they are cast to, which DuckDB hands over otherwise as objects.
 _CASTS = {"text": "::varchar", "whole": "::bigint"}
 
-
 _ZONED = "TIME WITH TIME ZONE"
 
 
@@ -71,17 +70,18 @@ def survey(
     categories, durations = _notes(connection, source)
     rows = f"read_parquet({quoted(source)}, union_by_name = true)"  # or numbers are cut to those of the first
     described = execute(f"select * from {rows} limit 0").description
-    cells = {name: f"c{i}" for i, (name, *_) in enumerate(described)}
+    types = {name: str(found) for name, found, *_ in described}
+    cells = {name: f"c{i}" for i, name in enumerate(types)}
     rows = f"(select * from {rows}) as t({', '.join(cells.values())})"
     kinds = [
-        next((kind for kind, types in _KINDS.items() if re.fullmatch(types, str(found))), "other")
+        next((kind for kind, known_types in _KINDS.items() if re.fullmatch(known_types, its_type)), "other")
         if name not in durations
         else "other"
-        for name, found, *_ in described
+        for name, its_type in types.items()
     ]
     written = dict(cells)
-    for (name, cell), kind, (_, found, *_) in zip(written.items(), kinds, described, strict=True):
-        if str(found) in ("FLOAT", "DOUBLE"):  # pandas writes NaN as null, others do not
+    for (name, cell), kind in zip(written.items(), kinds, strict=True):
+        if types[name] in ("FLOAT", "DOUBLE"):  # pandas writes NaN as null, others do not
             cells[name] = cell = f"if(isnan({cell}), null, {cell})"
         marks = set(dialect.na_values).difference(levels.get(name, ()))
         if marks and kind in _MARKED:
@@ -99,12 +99,10 @@ def survey(
             n_present,
             0,
             cell,
-            f"to_seconds({cell} - {cell})" if name in durations else _typed(cell, kind, str(found_type)),
-            _copied(written[name], str(found_type)),
+            f"to_seconds({cell} - {cell})" if name in durations else _typed(cell, kind, types[name]),
+            _copied(written[name], types[name]),
         )
-        for (name, cell), kind, n_present, (_, found_type, *_) in zip(
-            cells.items(), kinds, found, described, strict=True
-        )
+        for (name, cell), kind, n_present in zip(cells.items(), kinds, found, strict=True)
         if not is_unnamed_index(name)
     }
     return TypedColumns(rows, n_rows, columns, categories)

@@ -275,34 +275,32 @@ def test_the_model_that_an_unknown_nutpie_compiles_has_the_same_density(exact):
         np.testing.assert_allclose(reference({"point": point}), density(point)[0], rtol=1e-12)
 
 
-def test_a_sampler_that_finds_no_start_says_what_to_do(exact, monkeypatch):
+class PanicException(BaseException):
+    """As that of Rust, whose type cannot be imported."""
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (
+            RuntimeError("All initialization points failed\n\nCaused by:\n    Logp function returned error"),
+            r"^the sampler did not run: All initialization points failed\. .*initval=[^\n]*$",
+        ),
+        (
+            PanicException("Poisoned sampler state mutex: PoisonError { .. }"),
+            r"^the sampler did not run: .*zero, .* Give such variables proper priors",
+        ),
+    ],
+)
+def test_a_sampler_that_does_not_start_says_what_to_do(exact, monkeypatch, error, message):
     import nutpie
 
     def fail(*_, **__):
-        raise RuntimeError("All initialization points failed\n\nCaused by:\n    Logp function returned error")
+        raise error
 
     monkeypatch.setattr(nutpie, "sample", fail)
     density = log_density(exact.to_pymc("statistics"))
-    with pytest.raises(
-        RuntimeError, match=r"^the sampler did not run: All initialization points failed\. .*initval=[^\n]*$"
-    ):
-        bp.NUTS().run(density, None)
-
-
-def test_a_panic_of_the_sampler_is_an_error_in_words(exact, monkeypatch):
-    import nutpie
-
-    class PanicException(BaseException):
-        """As that of Rust, whose type cannot be imported."""
-
-    def panic(*_, **__):
-        raise PanicException("Poisoned sampler state mutex: PoisonError { .. }")
-
-    monkeypatch.setattr(nutpie, "sample", panic)
-    density = log_density(exact.to_pymc("statistics"))
-    with pytest.raises(
-        RuntimeError, match=r"^the sampler did not run: .*zero, .* Give such variables proper priors"
-    ):
+    with pytest.raises(RuntimeError, match=message):
         bp.NUTS().run(density, None)
 
 
