@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bayesppl import datasets
-from bayesppl.cli import frame_columns
+from bayesppl.cli import frame_columns, odd_cells
 from bayesppl.cli.files import Dialect
 from bayesppl.cli.options import Chosen
 from bayesppl.cli.reader import DataFile
@@ -163,7 +163,7 @@ class Source:
     def _is_text(self, name: str) -> bool:
         """Return whether a column holds texts; refuse one of numbers for the most part."""
         kind, n_present, n_numbers, *_ = self.file.columns[name]
-        if kind == "text" and frame_columns.NUMBERS_SHARE * n_present < n_numbers < n_present:
+        if kind == "text" and odd_cells.NUMBERS_SHARE * n_present < n_numbers < n_present:
             row, cell = self.file.odd_cell(name) or (0, "")
             raise ValueError(
                 f"column {name!r} holds numbers, but {cell!r} in row {row}; if that means a missing value, pass "

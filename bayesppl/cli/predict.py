@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,17 +12,15 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from bayesppl.cli.files import SPACES, TEXT, Dialect, format_of, require_place, separator
+from bayesppl.cli import odd_cells
+from bayesppl.cli.files import TEXT, Dialect, format_of, require_place, separator
 from bayesppl.cli.fit import DATA_ARGUMENT, MODEL_ARGUMENT, RULES, fit
 from bayesppl.cli.options import SEED_OPTION, Grouped, csv_options
-from bayesppl.cli.terminal import cells, is_number, say, shown
+from bayesppl.cli.terminal import cells, say, shown
 from bayesppl.data.names import positions_of, visible
 
 # How numbers are written in a text file, and gaps in any.
 _READING = ("decimal", "thousands", "na_values")
-
-# Truth values in words that are not read as such.
-_TRUTHS = ("yes", "no", "y", "n", "t", "f", "ja", "nein", "wahr", "falsch", "oui", "non", "vrai", "faux")
 
 
 @click.command(
@@ -274,33 +271,7 @@ def _refuse_text(file: Any, names: Collection[str]) -> None:
         if (found := file.odd_cell(name)) is not None:
             row, cell = found
             dialect = file.dialect if file.is_text else None
-            remedy = _remedy(cell, dialect, among_numbers=file.columns[name].are_mostly_numbers)
+            remedy = odd_cells.remedy(cell, dialect, among_numbers=file.columns[name].are_mostly_numbers)
             raise ValueError(
                 f"column {name!r} holds the text {cell!r} in row {row} and held no text in the fit; {remedy}"
             )
-
-
-def _remedy(cell: str, dialect: Dialect | None, *, among_numbers: bool) -> str:
-    """Advise what to do about an odd cell of a file of this dialect, if it is one of text."""
-    from bayesppl.cli.frame_columns import spelling
-
-    decimal, thousands = (None, None) if dialect is None else (dialect.decimal, dialect.thousands)
-    plain = cell.translate(dict.fromkeys(map(ord, SPACES if thousands == " " else thousands or "")))
-    is_parted = is_number(cell.replace(",", ""))
-    if decimal not in (None, ".") and "." in cell and is_number(cell):
-        return "if the point marks decimals, pass --decimal ."
-    if decimal is not None and (is_number(plain, decimal) or cell.lower() in ("true", "false")):
-        return "the column mixes numbers and truth values: write all of it as in the fit"
-    if is_number(cell) or (is_parted and decimal is None):
-        return "convert the column to numbers"
-    if is_parted and "." not in cell and decimal == ".":
-        return "if the comma is part of a number, pass --decimal , or --thousands ,"
-    if decimal is not None and (advice := spelling(Counter([cell]), Counter())):
-        return advice
-    written = "the number 1 or 0" if among_numbers else "true or false"
-    is_truth = cell.strip().lower() in _TRUTHS
-    truth = f"if that is a truth value, write it as {written}; " if is_truth else ""
-    return (
-        f"{truth}if that means a missing value, leave the cell empty or pass --na-values {shlex.quote(cell)}; "
-        "otherwise correct it, or fit a model to rows that hold such text too"
-    )

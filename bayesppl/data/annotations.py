@@ -10,7 +10,8 @@ import numpy as np
 from bayesppl.data.arguments import aligned, labels_of, real
 from bayesppl.data.columns import missing
 from bayesppl.data.frames import index_labels, warn_of_other_orders, warn_of_places
-from bayesppl.data.labels import Unlabelled, codes_among, encode_labels, warn_of_minus_one, without_missing
+from bayesppl.data.label_cells import Unlabelled, without_missing
+from bayesppl.data.labels import codes_among, encode_labels, warn_of_minus_one
 from bayesppl.data.names import listed, spelled
 from bayesppl.data.partly_known import PartlyKnown, Votes
 from bayesppl.data.read_table import as_table

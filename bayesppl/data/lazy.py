@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.data.labels import Unlabelled, label_set, labels_of_parts
+from bayesppl.data.label_cells import Unlabelled
+from bayesppl.data.labels import label_set, labels_of_parts
 from bayesppl.errors import RowError
 from bayesppl.kernels.arrays import Array
 

@@ -10,14 +10,8 @@ import numpy as np
 
 from bayesppl.data.columns import to_float
 from bayesppl.data.frames import warn_of_other_orders
-from bayesppl.data.labels import (
-    REFUSED,
-    Unlabelled,
-    codes_among,
-    encode_labels,
-    warn_of_minus_one,
-    without_missing,
-)
+from bayesppl.data.label_cells import REFUSED, Unlabelled, without_missing
+from bayesppl.data.labels import codes_among, encode_labels, warn_of_minus_one
 from bayesppl.data.matrices import plain
 from bayesppl.data.partly_known import PartlyKnown
 from bayesppl.data.read_table import as_table

@@ -18,7 +18,7 @@ from bayesppl.analysis.tune import path_of, tune
 from bayesppl.analysis.unlabelled_weight import judge, label_missingness, unlabelled_gain, weigh
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.arguments import real
-from bayesppl.data.labels import Action, Unlabelled
+from bayesppl.data.label_cells import Action, Unlabelled
 from bayesppl.data.names import listed
 from bayesppl.data.partly_known import PartlyKnown
 from bayesppl.data.rows import Rows

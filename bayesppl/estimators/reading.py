@@ -10,7 +10,8 @@ import numpy as np
 from bayesppl.conjugate import Dirichlet
 from bayesppl.data.annotations import LabelNoise, doubted, read_annotated, read_soft
 from bayesppl.data.arguments import by_name, labels_of
-from bayesppl.data.labels import REFUSED, Unlabelled, declared_classes
+from bayesppl.data.label_cells import REFUSED, Unlabelled
+from bayesppl.data.labels import declared_classes
 from bayesppl.data.levels import warn_of_spellings
 from bayesppl.data.names import spelled
 from bayesppl.data.read_table import as_table

@@ -16,7 +16,8 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from bayesppl.data.frames import warn_of_other_orders
-from bayesppl.data.labels import REFUSED, encode_labels, without_missing
+from bayesppl.data.label_cells import REFUSED, without_missing
+from bayesppl.data.labels import encode_labels
 from bayesppl.data.names import spelled
 from bayesppl.data.rows import check_weights
 from bayesppl.errors import RowError

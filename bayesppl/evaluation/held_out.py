@@ -15,7 +15,8 @@ from sklearn.base import clone
 from bayesppl.analysis import scores
 from bayesppl.analysis.parameter_tables import PROB, tails
 from bayesppl.data.arguments import generator, real, whole
-from bayesppl.data.labels import REFUSED, declared_classes
+from bayesppl.data.label_cells import REFUSED
+from bayesppl.data.labels import declared_classes
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImpossibleRowWarning, UnseenLevelWarning
 from bayesppl.estimators.shell import require_classifier

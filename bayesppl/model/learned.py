@@ -14,7 +14,8 @@ import numpy as np
 
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.frames import warn_of_other_orders
-from bayesppl.data.labels import REFUSED, Unlabelled, union
+from bayesppl.data.label_cells import REFUSED, Unlabelled
+from bayesppl.data.labels import union
 from bayesppl.data.read_table import Columns
 from bayesppl.data.rows import Rows
 from bayesppl.kernels.arrays import Array

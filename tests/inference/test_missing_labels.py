@@ -7,7 +7,7 @@ from scipy.special import entr, expit, logsumexp, softmax, xlogy
 from scipy.stats import norm
 
 import bayesppl as bp
-from bayesppl.data.labels import Unlabelled
+from bayesppl.data.label_cells import Unlabelled
 from bayesppl.data.rows import Rows
 from bayesppl.errors import NotConjugateError
 from bayesppl.inference.missing_labels import with_missingness

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayesppl.conjugate import Fixed
-from bayesppl.data.labels import REFUSED, Unlabelled
+from bayesppl.data.label_cells import REFUSED, Unlabelled
 from bayesppl.data.names import listed
 from bayesppl.data.rows import Rows
 from bayesppl.errors import warn
