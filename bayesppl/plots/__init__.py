@@ -9,14 +9,16 @@ it. Intervals are equal-tailed, of probability 0.89 unless ``prob`` is given, as
 
 from bayesppl.plots.bars import plot_comparison, plot_relevance, plot_stack, plot_weights
 from bayesppl.plots.boundary import plot_decision_boundary
-from bayesppl.plots.densities import plot_class_densities, plot_columns
+from bayesppl.plots.class_densities import plot_class_densities
+from bayesppl.plots.column_panels import plot_columns
 from bayesppl.plots.doubt import plot_annotator, plot_completed
 from bayesppl.plots.estimates import plot_estimates, plot_prior_posterior
+from bayesppl.plots.evidence_bars import plot_explanation
 from bayesppl.plots.learning import plot_learning_curve, plot_reliability
 from bayesppl.plots.maps import plot_parameter_maps
+from bayesppl.plots.nomogram import plot_nomogram
 from bayesppl.plots.probabilities import plot_intervals, plot_probabilities
 from bayesppl.plots.trees_of_columns import plot_tree
-from bayesppl.plots.weights_of_evidence import plot_explanation, plot_nomogram
 
 __all__ = [
     "plot_annotator",

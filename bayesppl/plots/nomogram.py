@@ -1,4 +1,4 @@
-"""Which columns support a class, and how much: for a row, for some rows, and the whole model on one page."""
+"""The nomogram: what every value of every column weighs, the whole model on one page."""
 
 from __future__ import annotations
 
@@ -8,158 +8,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import logit
 
-from bayesppl.analysis.parameter_tables import PROB, tails
-from bayesppl.data.arguments import one_of, whole
+from bayesppl.data.arguments import one_of
 from bayesppl.data.columns import missing
 from bayesppl.data.names import short_names, spelled
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.kernels.arrays import Array
+from bayesppl.plots.evidence_bars import LONGEST_CLASS, infinity
 from bayesppl.plots.style import (
     LETTERS_PER_INCH,
-    axes_of_rows,
     axes_or_new,
     beside_values,
     colour,
-    draw_bars,
     drawn_name,
     given_cells,
     inches,
     name_axes,
     name_rows,
-    result_of,
     rows_of,
     tidy,
 )
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.axes import Axes
 
-    from bayesppl.estimators.auto import AutoClassifier
     from bayesppl.model.rules import RuleName
-
-
-# Letters of the name of a class below the picture, where three lines must hold two of them.
-_LONGEST_CLASS = 18
-
-
-def plot_explanation(
-    explanation: xr.Dataset | BayesClassifier | AutoClassifier,
-    *arguments: Any,
-    label: Hashable | None = None,
-    most: int = 15,
-    ax: Axes | None = None,
-    **options: Any,
-) -> Axes:
-    """Draw the weight of evidence of every column: to the right for a class, to the left against it.
-
-    Parameters
-    ----------
-    explanation : xarray.Dataset, BayesClassifier or AutoClassifier
-        What ``clf.explain(X)`` returns; or the classifier and, with what follows, all that
-        :func:`~bayesppl.analysis.explanation.explain` is called with. Choose a row by
-        ``explanation.isel(row=[0])``.
-    label : optional
-        The class; by default the one with the largest log odds, on average over the rows.
-    most : int
-        Number of columns shown: those of largest weight. The others are one bar.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Of one row, its weights, with credible intervals where the explanation has ``draws``. Of several rows,
-        averages and intervals that hold the weights of 89% of the rows. Bars and the class prior add up to the log
-        odds. Infinite weights reach to the edge, and are named so.
-
-    Raises
-    ------
-    ValueError
-        If infinite weights for and against the class have no average, or no sum.
-
-    Examples
-    --------
-    >>> import bayesppl as bp
-    >>> from bayesppl.plots import plot_explanation
-    >>> clf = bp.GaussianNB().fit([[0.0, 3.0], [1.0, 4.0], [4.0, 3.1], [5.5, 3.9]], ["a", "a", "b", "b"])
-    >>> ax = plot_explanation(clf, [[0.5, 3.5]])
-    >>> [text.get_text() for text in ax.get_yticklabels()]
-    ['x0 = 0.5', 'x1 = 3.5', 'class prior']
-    """
-    import xarray as xr
-
-    whole("most", most, 1)
-    parts = "row", "feature", "class", "log_odds"
-    found = result_of(explain, xr.Dataset, explanation, arguments, options, parts)
-    with np.errstate(invalid="ignore"):  # of infinities of both signs
-        averages = found["log_odds"].mean("row")
-    if label is None:
-        label = found["class"].values[int(np.argmax(averages.fillna(-np.inf).values))]
-    one_of("label", label, found["class"].values.tolist())
-    found, total = found.sel({"class": label}), float(averages.sel({"class": label}))
-    weight, lower, upper = _weights(found)
-    names = [str(name) for name in found["feature"].values]
-    cells = found["cell"].values[0] if found.sizes["row"] == 1 else [""] * len(names)
-    order = np.argsort(-np.abs(weight), kind="stable")
-    shown, hidden = order[:most], order[most:]
-    values = [f" = {short_names([cells[d]], 12)[0]}" if cells[d] else "" for d in shown]
-    bars = [(names[d], value + _infinity(weight[d]), weight[d]) for d, value in zip(shown, values, strict=True)]
-    if len(hidden):
-        with np.errstate(invalid="ignore"):
-            others = weight[hidden].sum()
-        bars.append((f"{len(hidden)} other columns", _infinity(others), others))
-    bars.append(("class prior", "", float(found["prior"])))
-    heights, ends = np.array([value for *_, value in bars]), []
-    if np.isnan([*heights, total]).any():
-        raise ValueError(
-            f"weights are infinite both for and against {spelled(label)}, or a row is impossible under every "
-            "class, so that there is no sum; choose other rows, by explanation.isel(row=[...])"
-        )
-
-    ax = axes_of_rows(ax, [name for name, *_ in bars], [end for _, end, _ in bars], line=0.28, around=1.3)
-    if lower is not None and upper is not None:
-        ends = [lower[shown], upper[shown]]
-    lengths = np.abs(np.concatenate([heights, *ends]))
-    edge = 1.2 * (lengths[np.isfinite(lengths)].max() or 1.0)  # that infinite ones reach
-    draw_bars(ax, np.clip(heights, -edge, edge))
-    if ends:
-        ax.hlines(range(len(shown)), *np.clip(ends, -edge, edge), color="black", linewidth=1.2)
-    what = (
-        "weight of evidence"
-        if found.sizes["row"] == 1
-        else f"average weight of evidence of {found.sizes['row']} rows"
-    )
-    line = "" if lower is None else f"; line: {found.attrs.get('prob', PROB):.0%} "
-    line += "" if lower is None else "interval" if found.sizes["row"] == 1 else "of the rows"
-    label, against = short_names([label, found.attrs["against"]], _LONGEST_CLASS)
-    name_axes(ax, f"{what} for {label} against {against}, in nats{line}")
-    ax.set_title(f"log odds {total:+.3g}", fontsize="medium")
-    return tidy(ax)
-
-
-def explain(clf: BayesClassifier | AutoClassifier, *arguments: Any, **options: Any) -> xr.Dataset:
-    """Explain rows by the method of a classifier."""
-    return clf.explain(*arguments, **options)
-
-
-def _infinity(weight: float) -> str:
-    """Write what no length of a bar shows."""
-    return f": {'+' if weight > 0 else '−'}∞" if np.isinf(weight) else ""
-
-
-def _weights(found: xr.Dataset) -> tuple[Array, Array | None, Array | None]:
-    """Find the weight of every column, and the ends of its interval where there is one."""
-    weight = found["weight"]
-    if found.sizes["row"] > 1:
-        method: Any = "linear" if np.isfinite(weight).all() else "inverted_cdf"  # nothing is between infinities
-        lower, upper = np.quantile(weight, tails(found.attrs.get("prob", PROB)), axis=0, method=method)
-        with np.errstate(invalid="ignore"):
-            return weight.mean("row").values, lower, upper
-    if "lower" in found:
-        return weight.values[0], found["lower"].values[0], found["upper"].values[0]
-    return weight.values[0], None, None
-
 
 _POINTS, _MOST_LEVELS = 101, 12
 
@@ -251,11 +124,11 @@ def plot_nomogram(
         if is_number:
             _draw_numbers(ax, j, values, inside)
         else:
-            levels = [drawn_name(value) + _infinity(w) for value, w in zip(values, weights, strict=True)]
+            levels = [drawn_name(value) + infinity(w) for value, w in zip(values, weights, strict=True)]
             _draw_levels(ax, j, np.array(levels, dtype=object), inside)
     _draw_probabilities(ax, len(features), prior)
     name_rows(ax, [*features, f"probability of {label}"])
-    one, other = short_names([label, "the other class" if against is None else against], _LONGEST_CLASS)
+    one, other = short_names([label, "the other class" if against is None else against], LONGEST_CLASS)
     name_axes(ax, f"weight of evidence for {one} against {other}, in nats; lowest line: sum of weights")
     return tidy(ax)
 
