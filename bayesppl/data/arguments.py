@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from datetime import date, datetime
 from numbers import Integral, Real
 from typing import Any
 
@@ -93,6 +94,17 @@ def named_once(argument: str, what: str, given: Iterable[Hashable], names: Seque
         raise ValueError(f"{argument} must name every {what} once: missing {absent}, unknown {surplus}")
 
 
+def as_named(given: Iterable[Hashable], names: Sequence[Hashable]) -> list[Hashable]:
+    """Return labels as names spell them: days of numpy and times of pandas as dates, where names are dates."""
+    if type(names[0]) is not date:
+        return list(given)
+    days = {np.datetime64(name, "s"): name for name in names if isinstance(name, date)}
+    return [
+        days.get(np.datetime64(label, "s"), label) if isinstance(label, np.datetime64 | datetime) else label
+        for label in given
+    ]
+
+
 def generator(random_state: Any) -> np.random.Generator:
     """Make the random numbers that ``random_state`` stands for.
 
@@ -176,6 +188,7 @@ def aligned(matrix: Array, labels: Sequence[list[Hashable] | None], names: Seque
     for axis, found in enumerate(labels):
         if found is None:
             continue
+        found = as_named(found, names)
         if len(found) != len(names) or set(found) != set(names):
             raise ValueError(
                 f"{what} must have the labels {listed(names)} along both axes, found {listed(found)} along axis "

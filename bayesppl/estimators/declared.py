@@ -45,7 +45,7 @@ COMPLETED_AGAIN = (
     "rows whose label is missing or may be wrong, that lack cells, or whose component or weight no row shows (as "
     "in mixtures and MultivariateT), are completed again and again, and rows that come in batches, or are merged, "
     "forgotten or discounted, are not held. Fit all rows at once; or, of the first two kinds, the complete ones "
-    "alone: set_params(unlabelled='drop', label_noise=None), without rows that lack cells"
+    "alone: fit them anew after set_params(unlabelled='drop', label_noise=None), without rows that lack cells"
 )
 
 

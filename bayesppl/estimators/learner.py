@@ -156,10 +156,10 @@ class Learner(DeclaredClassifier, ABC):
         >>> clf.partial_fit([[4.0], [5.5]], [1, 1]).predict([[0.2]]).tolist()
         [0]
         """
-        if self.__sklearn_is_fitted__():
-            learned = self._summed() if classes is None else self._summed().widened(classes)
-            return self._adopt(self._infer(learned.plus(X, y, sample_weight, n_jobs=self.n_jobs)))
         declared = self.classes if classes is None else classes
+        if self.__sklearn_is_fitted__():
+            learned = self._summed() if declared is None else self._summed().widened(declared)
+            return self._adopt(self._infer(learned.plus(X, y, sample_weight, n_jobs=self.n_jobs)))
         if declared is None:
             raise ValueError(
                 "classes must be passed on the first call to partial_fit: later batches may hold labels that this "

@@ -15,7 +15,7 @@ from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.simplices import simplex_prior
 from bayesppl.conjugate.statistics import Counts, JointStatistics, Statistics
-from bayesppl.data.arguments import by_name, named_once
+from bayesppl.data.arguments import as_named, by_name, named_once
 from bayesppl.data.labels import one_hot
 from bayesppl.data.names import spelled
 from bayesppl.data.rows import Rows
@@ -251,6 +251,7 @@ def resolve_class_weights(
         return Fixed(named[declared], CLASS_WEIGHTS)
     declared = by_name(declared)
     if isinstance(declared, Mapping):
+        declared = dict(zip(as_named(declared, classes), declared.values(), strict=True))
         named_once(CLASS_WEIGHTS, "class", declared, classes)
         declared = [declared[label] for label in classes]
     try:

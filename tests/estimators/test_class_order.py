@@ -292,3 +292,27 @@ def test_whole_numbers_beside_missing_labels_stay_whole(column):
     y = [2**53, 2**53 + 1, 2**53, 2**53 + 1, None]
     clf = bp.GaussianNB(unlabelled="drop").fit([[0.0], [5.0], [0.1], [5.1], [2.0]], column(y))
     assert clf.classes_.tolist() == [2**53, 2**53 + 1]
+
+
+def test_days_are_named_as_the_classes_of_the_fit_are() -> None:
+    days = [datetime.date(2024, 1, 1), datetime.date(2025, 1, 1)]
+    clf = bp.GaussianNB().fit([[0.0], [1.0], [4.0], [5.0]], pl.Series([days[0], days[0], days[1], days[1]]))
+    named = [dict(zip(names, (0.2, 0.8), strict=True)) for names in (days, clf.classes_)]
+    for weights in (*named, pd.Series([0.2, 0.8], index=clf.classes_)):
+        np.testing.assert_array_equal(
+            clf.predict_proba([[2.4]], class_weights=weights), clf.predict_proba([[2.4]], class_weights=[0.2, 0.8])
+        )
+    loss = pd.DataFrame([[0, 1], [99, 0]], index=clf.classes_, columns=clf.classes_)
+    assert (
+        clf.decide([[1.5]], loss=loss).tolist() == clf.decide([[1.5]], loss=loss.to_numpy()).tolist() == days[1:]
+    )
+    with pytest.raises(ValueError, match="class_weights must name every class once: missing .*2024"):
+        clf.predict_proba([[2.4]], class_weights={np.datetime64("2023-01-01"): 0.2, days[1]: 0.8})
+
+
+def test_classes_that_are_declared_after_a_fit_join_those_known() -> None:
+    clf = bp.GaussianNB(classes=["a", "b"]).fit(ROWS, ["a", "b"] * 2)
+    with pytest.raises(ValueError, match="label 'c' is not among the declared classes"):
+        clf.partial_fit(ROWS[:1], ["c"])
+    clf.set_params(classes=["a", "b", "c"]).partial_fit(ROWS[:1], ["c"])
+    assert clf.class_count_.tolist() == [2.0, 2.0, 1.0]
