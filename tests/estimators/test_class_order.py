@@ -303,10 +303,8 @@ def test_days_are_named_as_the_classes_of_the_fit_are() -> None:
             clf.predict_proba([[2.4]], class_weights=weights), clf.predict_proba([[2.4]], class_weights=[0.2, 0.8])
         )
     loss = pd.DataFrame([[0, 1], [99, 0]], index=clf.classes_, columns=clf.classes_)
-    assert (
-        clf.decide([[1.5]], loss=loss).tolist() == clf.decide([[1.5]], loss=loss.to_numpy()).tolist() == days[1:]
-    )
-    with pytest.raises(ValueError, match="class_weights must name every class once: missing .*2024"):
+    assert clf.decide([[1.5]], loss=loss).tolist() == days[1:]
+    with pytest.raises(ValueError, match=r"class_weights must name every class once: missing .*2024"):
         clf.predict_proba([[2.4]], class_weights={np.datetime64("2023-01-01"): 0.2, days[1]: 0.8})
 
 

@@ -833,6 +833,16 @@ def test_covariates_that_are_scaled_by_all_rows_are_refused(effect, seed):
         bp.from_pymc(model)
 
 
+def test_a_parameter_of_each_row_is_named():
+    y = np.arange(24) % 2
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=y)
+        mu = pm.Normal("mu", 0, 1, shape=2)
+        pm.Poisson("x", pm.math.exp(mu[label] + pm.Normal("eps", shape=24)), observed=1 + y)
+    with pytest.raises(ValueError, match=r"'x' depends on 'eps', which has an entry for each of the 24 rows of"):
+        bp.from_pymc(model, "y")
+
+
 @pytest.mark.parametrize("start", [0, 1])
 @pytest.mark.parametrize("of_data", [True, False])
 def test_what_is_only_as_long_as_the_label_does_not_depend_on_it(start, of_data):

@@ -175,7 +175,7 @@ def test_refusals():
         ValueError, match="unlabelled must be one of 'refuse', 'drop', 'learn', 'informative', found 'keep'"
     ):
         bp.GenerativeClassifier(family, unlabelled="keep").fit(X, LABELS)
-    with pytest.raises(ValueError, match=r"set_params\(unlabelled='drop', label_noise=None\)"):
+    with pytest.raises(ValueError, match=r"fit them anew after set_params\(unlabelled='drop', label_noise=None\)"):
         classifier(family, "em").partial_fit(X, LABELS, ["a", "b"])
     with pytest.raises(ValueError, match="EM: estimate must be one of 'map', 'mle', found 'mean'"):
         classifier(family, EM(estimate="mean")).fit(X, LABELS)

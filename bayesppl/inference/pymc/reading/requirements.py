@@ -9,6 +9,7 @@ import numpy as np
 from pymc.distributions.simulator import SimulatorRV
 from pymc.pytensorf import rvs_in_graph
 from pytensor.graph.basic import Constant
+from pytensor.graph.traversal import ancestors
 
 from bayesppl.inference.pymc.graphs import leaves_above, nodes_above
 from bayesppl.inference.pymc.reading.label import Label
@@ -66,7 +67,7 @@ def require_rows(found: Observed, theta: Theta, label: Label, rng: np.random.Gen
     # any constant that is not the same for all rows differs from itself moved by one
     for taken in (rng.permutation(n_rows), order, np.roll(np.arange(n_rows), 1)):
         if not same_values(_scores(found, theta, label, taken), usual[:, taken]):
-            _refuse_constants(found, label, "in another order its rows have other densities")
+            _refuse_those_of_rows(found, theta, label, "in another order its rows have other densities")
     # those of a class, and some alone: neither the labels of other rows must matter, nor what is given with these
     of_classes = [np.flatnonzero(label.codes == k) for k in np.unique(label.codes)]
     given = [values.reshape(n_rows, -1) for values in found.held.values()]
@@ -84,7 +85,7 @@ def _scores(found: Observed, theta: Theta, label: Label, taken: Array) -> Array:
     try:
         out = found.of_fit(theta, label.codes, taken)
     except UNFIT as error:
-        _refuse_constants(found, None, f"of {len(taken)} rows: {str(error).splitlines()[0]}")
+        _refuse_those_of_rows(found, theta, None, f"of {len(taken)} rows: {str(error).splitlines()[0]}")
     if out.shape[1:] != taken.shape:
         raise ValueError(
             f"{found.name!r} has {out.shape[1:]} densities for {len(taken)} rows: {_DEPEND}, or the label acts on "
@@ -117,7 +118,8 @@ def _of_rows(found: Observed) -> list[Constant]:
     return [leaf for leaf in leaves if isinstance(leaf, Constant) and n_rows in np.shape(leaf.data)]
 
 
-def _refuse_constants(found: Observed, label: Label | None, detail: str) -> NoReturn:
+def _refuse_those_of_rows(found: Observed, theta: Theta, label: Label | None, detail: str) -> NoReturn:
+    """Name the constant or the parameter that holds a value for every row of the fit, if there is one."""
     fixed = _of_rows(found)
     if fixed:
         shape = np.shape(fixed[0].data)
@@ -126,6 +128,14 @@ def _refuse_constants(found: Observed, label: Label | None, detail: str) -> NoRe
             f"{found.name!r} depends on a constant of shape {shape}, of the length of the rows, which new rows do "
             f"not have: {hint}"
         )
+    above, n_rows = set(ancestors([found.density])), len(found.observed)
+    for variable, entry in found.parameters.items():
+        if entry in above and n_rows in theta[variable.name].shape[1:]:
+            raise ValueError(
+                f"{found.name!r} depends on {variable.name!r}, which has an entry for each of the {n_rows} rows "
+                "of the fit, and none for new ones: integrate it out, as pm.NegativeBinomial does with gamma "
+                "factors of Poisson rates, and a larger standard deviation with normal errors"
+            )
     raise ValueError(f"{found.name!r} cannot be taken row by row ({detail}): {_DEPEND}")
 
 
