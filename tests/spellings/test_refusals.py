@@ -66,6 +66,11 @@ def other_number_of_rows():
     pm.Normal("x", means()[y[:5]], 1.0, observed=REAL[:5])
 
 
+def rows_last():
+    y = label()
+    pm.Normal("x", means().T[:, y], 1.0, observed=REAL.T)
+
+
 def time_series():
     y = label()
     pm.GaussianRandomWalk("x", mu=means()[0, 0], sigma=1.0, init_dist=pm.Normal.dist(0, 1), observed=REAL[:, 0])
@@ -175,6 +180,7 @@ REFUSED = {
     code_out_of_range: "holds the code 2, and its classes are 0 to 1",
     nothing_depends_on_the_label: "no observed variable depends on the label",
     other_number_of_rows: "leading dimension is not that of the 27 rows",
+    rows_last: r"put the rows first, .* mu\.T\[y\], \.\.\., observed=X\.T",
     time_series: "'x'",
     gaussian_process: "one density for all rows together",
     potential_over_rows: "potential 'x' is computed from observed variables",

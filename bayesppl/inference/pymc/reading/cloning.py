@@ -49,16 +49,20 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
     name, n_rows = variable.name, len(label.codes)
     [observed] = evaluate([model.rvs_to_values[variable]])
     if observed.ndim == 0 or len(observed) != n_rows:
-        of_class = observed.ndim and len(observed) in np.bincount(label.codes)
-        advice = (
-            "are these the rows of one class? Observe those of all classes in one variable, with the parameters "
-            "of the classes stacked and indexed by the label, as in pm.Normal('x', pt.stack([mu0, "
-            f"mu1])[{label.name}], ...)"
-            if of_class
-            else "where something is observed in some rows only, such as cells that are not zero, declare a "
-            "distribution of all rows, as pm.ZeroInflatedPoisson or pm.HurdleGamma; where cells are missing, mask "
-            "them, as in observed=np.ma.masked_invalid(X)"
-        )
+        if observed.shape[-1:] == (n_rows,):
+            advice = f"put the rows first, as in pm.Normal('x', mu.T[{label.name}], ..., observed=X.T)"
+        elif observed.ndim and len(observed) in np.bincount(label.codes):
+            advice = (
+                "are these the rows of one class? Observe those of all classes in one variable, with the "
+                "parameters of the classes stacked and indexed by the label, as in pm.Normal('x', pt.stack([mu0, "
+                f"mu1])[{label.name}], ...)"
+            )
+        else:
+            advice = (
+                "where something is observed in some rows only, such as cells that are not zero, declare a "
+                "distribution of all rows, as pm.ZeroInflatedPoisson or pm.HurdleGamma; where cells are missing, "
+                "mask them, as in observed=np.ma.masked_invalid(X)"
+            )
         raise ValueError(
             f"{name!r} has shape {observed.shape}, and its leading dimension is not that of the {n_rows} rows of "
             f"the label {label.name!r}; {advice}"
