@@ -34,10 +34,6 @@ STANDARD_INPUT = Path("-")
 LONGEST_LINE = 16 << 20
 
 
-#: Spaces that part thousands: the plain one, and those that do not end a line, wide and narrow.
-SPACES = " \u00a0\u202f"
-
-
 class Dialect(NamedTuple):
     """How a text file is written; other formats contain it. Without a separator the name of the file decides."""
 
@@ -201,7 +197,8 @@ def read_header(
     if not header:
         raise ValueError(f"{str(path)!r} is not a CSV file with a header line: it is empty")
     named = [name for name, below in zip(header, first[-len(header) :], strict=False) if name != below]
-    _check_names(header, path, dialect, is_header=not expected.isdisjoint(named))
+    known = expected & {*named}
+    _check_names(header, path, dialect, is_header=len(known) > (1 if _are_measured(header) else 0))
     surplus = len(first) - len(header)
     if surplus > 1 or (surplus == 1 and not first[-1]):
         raise ValueError(
@@ -209,6 +206,13 @@ def read_header(
             "column, remove separators at the ends of the lines, or what stands before the header"
         )
     return [name or f"Unnamed: {i}" for i, name in enumerate(header)], n_skipped, surplus == 1
+
+
+def _are_measured(cells: list[str]) -> bool:
+    """Whether cells are numbers in no order, some of which are not whole, as no names of columns are."""
+    numbers = [float(cell) for cell in cells if is_number(cell)]
+    is_whole = all(map(str.isdecimal, cells))
+    return len(numbers) == len(cells) and not is_whole and sorted(numbers) != numbers
 
 
 def _check_names(header: list[str], path: Path, dialect: Dialect, *, is_header: bool) -> None:

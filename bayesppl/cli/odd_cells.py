@@ -6,8 +6,8 @@ import re
 import shlex
 from collections import Counter
 
-from bayesppl.cli.files import SPACES, Dialect
-from bayesppl.cli.terminal import is_number
+from bayesppl.cli.files import Dialect
+from bayesppl.cli.terminal import SPACES, is_number
 
 # Marks that part thousands.
 _PARTS = f"[_'\u2019{SPACES}]"
@@ -117,11 +117,10 @@ def common(cells: Counter[str]) -> str:
 def remedy(cell: str, dialect: Dialect | None, *, among_numbers: bool) -> str:
     """Advise what to do about an odd cell of a file of this dialect, if it is one of text."""
     decimal, thousands = (None, None) if dialect is None else (dialect.decimal, dialect.thousands)
-    plain = cell.translate(dict.fromkeys(map(ord, SPACES if thousands == " " else thousands or "")))
     is_parted = is_number(cell.replace(",", ""))
     if decimal not in (None, ".") and "." in cell and is_number(cell):
         return "if the point marks decimals, pass --decimal ."
-    if decimal is not None and (is_number(plain, decimal) or cell.lower() in ("true", "false")):
+    if decimal is not None and (is_number(cell, decimal, thousands) or cell.lower() in ("true", "false")):
         return "the column mixes numbers and truth values: write all of it as in the fit"
     if is_number(cell) or (is_parted and decimal is None):
         return "convert the column to numbers"

@@ -127,22 +127,23 @@ def predict(
             yield pd.concat([copies.reset_index(drop=True), found], axis=1) if keep else found
 
     if out is None:
-        for text in _as_csv(classified()):
+        for text in _as_csv(classified(), dialect):
             click.echo(visible(text) if sys.stdout.isatty() else text, nl=False)
         return
     with replacing(out) as work:
         if out.suffix.lower() == ".csv":
             with work.open("w", newline="", encoding="utf-8") as written:
-                written.writelines(_as_csv(classified()))
+                written.writelines(_as_csv(classified(), dialect))
         else:
             _write_parquet(classified(), work, file.example)
     say(f"wrote {out}", err=True)
 
 
-def _as_csv(frames: Iterable[Any]) -> Iterator[str]:
+def _as_csv(frames: Iterable[Any], dialect: Dialect) -> Iterator[str]:
     """Write data frames one after the other, the first with a header."""
     for i, frame in enumerate(frames):
-        yield cells(frame).to_csv(index=False, header=i == 0, lineterminator="\n")
+        written = cells(frame, dialect.decimal, dialect.thousands)
+        yield written.to_csv(index=False, header=i == 0, lineterminator="\n")
 
 
 def _write_parquet(frames: Iterable[Any], path: Path, example: Callable[[str], Any]) -> None:

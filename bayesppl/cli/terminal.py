@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 #: Characters of a line where there is no terminal to ask; of a name at most and at least, and between columns.
 WIDTH, LONGEST_NAME, _SHORTEST_NAME, _GAP = 80, 28, 8, 2
+
+#: Spaces that part thousands: the plain one, and those that do not end a line, wide and narrow.
+SPACES = " \u00a0\u202f"
 
 # what makes a formula of a cell, unless the cell is a number
 _FORMULA = re.compile(r"[=+\-@\t\r]")
@@ -53,16 +57,17 @@ def shown(parts: Iterator[tuple[Sized, Any]], doing: str, total: int) -> Iterato
     return rows_shown(parts, lambda part: len(part[0]), doing, total) if sys.stderr.isatty() else parts
 
 
-def cell(value: Any) -> Any:
-    """Write an apostrophe before text that a spreadsheet would take for a formula."""
-    is_formula = isinstance(value, str) and _FORMULA.match(value) and not is_number(value)
+def cell(value: Any, decimal: str = ".", thousands: str | None = None) -> Any:
+    """Write an apostrophe before text that a spreadsheet would take for a formula, but not before numbers."""
+    is_formula = isinstance(value, str) and _FORMULA.match(value) and not is_number(value, decimal, thousands)
     return f"'{value}" if is_formula else value
 
 
-def cells(frame: Any) -> Any:
+def cells(frame: Any, decimal: str = ".", thousands: str | None = None) -> Any:
     """Write every text of a data frame, names of columns included, as :func:`cell` does."""
     texts = [name for name, dtype in frame.dtypes.items() if dtype.kind not in "biufcmM"]
-    safe = frame.assign(**{str(name): frame[name].map(cell) for name in texts}) if texts else frame
+    write = partial(cell, decimal=decimal, thousands=thousands)
+    safe = frame.assign(**{str(name): frame[name].map(write) for name in texts}) if texts else frame
     return safe.set_axis([cell(name) for name in safe.columns], axis=1)
 
 
@@ -72,10 +77,11 @@ def leave_columns_to_remarks() -> None:
         warnings.filterwarnings("ignore", f".* {words}")
 
 
-def is_number(text: Any, decimal: str = ".") -> bool:
+def is_number(text: Any, decimal: str = ".", thousands: str | None = None) -> bool:
     """Return whether a text is written as a number, in the way that files are read."""
+    marks = SPACES if thousands == " " else thousands or ""
     try:
-        float(text.replace(decimal, ".") if isinstance(text, str) else text)
+        float(text.translate(str.maketrans(decimal, ".", marks)) if isinstance(text, str) else text)
     except ValueError:
         return False
     return str(text).isascii() and "_" not in str(text)  # which Python reads, and DuckDB does not

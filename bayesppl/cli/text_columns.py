@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bayesppl.cli.files import COMPRESSED, LONGEST_LINE, SPACES, STANDARD_INPUT, Dialect, opened, read_header
+from bayesppl.cli.files import COMPRESSED, LONGEST_LINE, STANDARD_INPUT, Dialect, opened, read_header
+from bayesppl.cli.terminal import SPACES
 
 # What is taken for a missing cell besides empty ones, as pandas does.
 _GAPS = (

@@ -42,6 +42,14 @@ def test_numbers_and_plain_text_stay(value: object) -> None:
     assert cell(value) == value
 
 
+@pytest.mark.parametrize(
+    ("value", "mark"), [("-26,78", None), ("-1.234,5", "."), ("-1 234,5", " "), ("+0,5", None)]
+)
+def test_numbers_of_a_dialect_stay(value: str, mark: str | None) -> None:
+    assert cell(value, ",", mark) == value
+    assert cell(f"{value}x", ",", mark) == f"'{value}x"
+
+
 def test_names_of_columns_are_cells_too() -> None:
     frame = cells(pd.DataFrame({"=x": [1.0], "y": ["@z"]}))
     assert list(frame.columns) == ["'=x", "y"]

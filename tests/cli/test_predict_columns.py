@@ -50,6 +50,21 @@ def test_a_feature_is_kept_as_it_is_written(run: Any, tmp_path: Any, frame: pd.D
     pd.testing.assert_frame_equal(kept.drop(columns=["size", "kind"]), plain)
 
 
+def test_numbers_of_another_dialect_are_kept_as_they_are_written(
+    run: Any, tmp_path: Any, frame: pd.DataFrame
+) -> None:
+    lines = [
+        f"{size:.3f}".replace(".", ",") + f";{kind}"
+        for size, kind in zip(frame["size"], frame["kind"], strict=True)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["size;kind", *lines]))
+    options = [tmp_path / "t.csv", "--sep", ";", "--decimal", ","]
+    assert run("fit", *options, "--target", "kind", "--save", tmp_path / "m.npz")[0] == 0
+    keep = ["--keep", "size", "--drop", "kind", "-o", tmp_path / "k.csv"]
+    assert run("predict", tmp_path / "m.npz", *options, *keep)[0] == 0
+    assert pd.read_csv(tmp_path / "k.csv", decimal=",")["size"].tolist() == frame["size"].tolist()
+
+
 def test_text_in_a_column_that_did_not_vary_in_the_fit_is_of_no_matter(
     run: Any, tmp_path: Any, frame: pd.DataFrame
 ) -> None:

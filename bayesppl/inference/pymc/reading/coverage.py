@@ -8,7 +8,8 @@ parameters far from each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,11 @@ TIMES, LOGS = 100.0, 12.0
 #: Values of parameters whose variables are looked for, in so many steps, and how close to them is found.
 TARGETS, STEPS, SOLVED = 20, 60, 1e-6
 
-#: How far correlations must get, up and down.
-CORRELATION = 0.3
+#: In how many of the steps targets recede to where they are: Newton's method goes far, or safely.
+RAMPS = 1, STEPS // 2
+
+#: How far correlations must get, up and down, and at which multiples of usual distances else they are looked for.
+CORRELATION, WIDER = 0.3, (3.0, 10.0, 30.0)
 
 #: Transforms from all real numbers to all values of a variable, entry by entry.
 _ENTRYWISE = (transforms.LogTransform, transforms.LogOddsTransform, transforms.IntervalTransform)
@@ -69,7 +73,7 @@ def falls_short(density: PriorDensity, belief: Conjugate, rng: np.random.Generat
     usual, _ = density.evaluate(coordinates.draw(ENDS, rng))
     # far out matrices are nearly singular, and have no correlations up to rounding
     on_the_way = coordinates.draw(4 * ENDS, rng, 3.0)
-    ends = []
+    ends: list[Theta] = []
     for points in (on_the_way, *_ends(coordinates, rng)):
         for theta, theirs in evaluated(density, points):
             zero = np.isneginf(theirs) & _is_inside(natural, theta)
@@ -80,7 +84,11 @@ def falls_short(density: PriorDensity, belief: Conjugate, rng: np.random.Generat
     for name, event in natural.events.items():
         if event != "scalar" and (_is_of_wisharts(density, name) or _is_of_dirichlets(density, name, rng)):
             continue
-        if not _covers(name, event, usual[name], [theta[name] for theta in ends]):
+        found: Iterable[Theta] = ends
+        if event == "matrix":
+            wider = (coordinates.draw(20 * ENDS, rng, scale) for scale in WIDER)
+            found = chain(ends, (theta for some in wider for theta, _ in evaluated(density, some)))
+        if not _covers(name, event, usual[name], (theta[name] for theta in found)):
             return f"its prior does not cover every {name} of the family"
         together[name] = event
     # where they stand for variables one to one, no entry of a parameter bounds another of the same
@@ -181,17 +189,19 @@ def _ends(coordinates: Coordinates, rng: np.random.Generator) -> list[list[Array
     return found
 
 
-def _covers(name: str, event: Event, usual: Array, ends: Sequence[Array]) -> bool:
+def _covers(name: str, event: Event, usual: Array, ends: Iterator[Array]) -> bool:
     """Whether the ends come close to those of the space of a parameter."""
     if event == "scalar":
         return _reaches(name, usual, ends)
     if event != "matrix":
         return _reaches("probability", usual, ends)
     # how far variances get is hard to say where matrices are nearly singular; no transform confines them
-    found = np.concatenate([_correlations(matrices) for matrices in ends])
-    with np.errstate(all="ignore"):
-        high, low = np.nanmax(found, axis=0), np.nanmin(found, axis=0)
-    return bool((np.minimum(high, -low) > CORRELATION).all())
+    high = low = np.zeros(())
+    for found in map(_correlations, ends):
+        high, low = np.fmax(high, np.fmax.reduce(found)), np.fmin(low, np.fmin.reduce(found))
+        if (np.minimum(high, -low) > CORRELATION).all():
+            return True
+    return False
 
 
 def _correlations(matrices: Array) -> Array:
@@ -202,9 +212,9 @@ def _correlations(matrices: Array) -> Array:
         return np.asarray(matrices[..., rows, columns] / (roots[..., rows] * roots[..., columns]))
 
 
-def _reaches(name: str, usual: Array, ends: Sequence[Array]) -> bool:
+def _reaches(name: str, usual: Array, ends: Iterator[Array]) -> bool:
     """Whether every entry of a parameter gets far up, and far down."""
-    high, low = _far(name, usual, np.concatenate(ends))
+    high, low = _far(name, usual, np.concatenate(list(ends)))
     return bool(high.any(0).all() and low.any(0).all())
 
 
@@ -250,22 +260,33 @@ def _are_bound(density: PriorDensity, events: Mapping[str, Event], rng: np.rando
     goal, reach = np.concatenate(goals, axis=1), np.concatenate(reaches)
     entries = pt.concatenate([graph.ravel() for graph in graphs])
     slopes = jacobian(coordinates, entries, len(reach))
+    return not any(_finds(coordinates, [entries, slopes], points, goal, reach, ramp) for ramp in RAMPS)
+
+
+def _finds(
+    coordinates: Coordinates, graphs: Sequence[Any], points: Sequence[Array], goal: Array, reach: Array, ramp: int
+) -> bool:
+    """Whether Newton's method finds the variables of all goals, which recede to where they are in some steps."""
+    points, first = list(points), None
     ends = np.cumsum([points[place][0].size for place in coordinates.moving])[:-1]
-    for _ in range(STEPS):
+    for step in range(STEPS):
         try:
             with np.errstate(all="ignore"):
-                now, rates = coordinates.evaluate([entries, slopes], points)
+                now, rates = coordinates.evaluate(graphs, points)
         except np.linalg.LinAlgError:
-            return True
-        gap = (now - goal) / reach
-        if (np.abs(gap) < SOLVED).all():
             return False
-        if not np.isfinite(rates).all():
+        if first is None:
+            first = now
+        share = min(1.0, (step + 1) / ramp)
+        gap = (now - first - share * (goal - first)) / reach
+        if share == 1 and (np.abs(gap) < SOLVED).all():
             return True
+        if not np.isfinite(rates).all():
+            return False
         steps = (np.linalg.pinv(rates / reach[:, None]) @ gap[..., None])[..., 0]
         for place, own in zip(coordinates.moving, np.split(steps, ends, axis=1), strict=True):
             points[place] = points[place] - coordinates.step(place, own)
-    return True
+    return False
 
 
 def _unbounded(values: Any, name: str, event: Event) -> Any:
