@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from typing import NoReturn
 
 import click
@@ -55,7 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         with running(typed), warnings.catch_warnings():
             leave_columns_to_remarks()
-            warnings.showwarning = lambda message, *_: warn([in_options(str(message))])
+            said = cache(lambda text: warn([in_options(text)]))  # once, however many models say it
+            warnings.showwarning = lambda message, *_: said(str(message))
             cli.main(args=typed, prog_name="bayesppl", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()

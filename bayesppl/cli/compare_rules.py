@@ -36,6 +36,9 @@ _MOST_LINES = 40
 # Errors below this are written with an exponent.
 _SMALL = 1e-3
 
+# Differences below this are rounding.
+_ROUNDED = 1e-12
+
 _HEADINGS = {"accuracy": "accuracy", "log_score": "log score", "brier": "Brier", "ece": "ECE"}
 _BETTER = {"accuracy": "↑", "log_score": "↑", "brier": "↓", "ece": "↓"}
 
@@ -178,8 +181,10 @@ def _difference(record: Record, score: str) -> str:
         return "undefined"
     if math.isnan(error):
         return format(difference, ".4g")
+    if abs(difference) + error < _ROUNDED:
+        return "0 ±0"
     if error == 0:
-        return f"{difference:+.4g} ±0" if difference else "0 ±0"
+        return f"{difference:+.4g} ±0"
     if error < _SMALL:
         return f"{difference:+.2g} ±{error:.1g}".replace("e-0", "e-")
     decimals = max(0, 1 - math.floor(math.log10(error)))  # two digits of the standard error

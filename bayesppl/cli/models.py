@@ -57,7 +57,7 @@ _OTHERS = {
     r" unseen='error' .*": "",
     r", as in MixedNB\(blocks=…\)": "",
     r"unlabelled_weight='loo'": "--unlabelled drop",
-    r"drop them, or pass unlabelled_label=-1 to a classifier that has this parameter;.*": (
+    r"drop them, or pass unlabelled_label=-1 to what has this parameter;.*": (
         "empty such cells and pass --unlabelled drop"
     ),
 }

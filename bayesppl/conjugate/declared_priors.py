@@ -170,8 +170,9 @@ class Declared(ABC):
         names = " and ".join(map(repr, self.declarations))
         return (
             f"the prior of {names} is not conjugate, so that neither its posterior nor its evidence has a closed "
-            "form. Fit with inference='nuts' (or 'auto'); where the family has a conjugate prior, such as "
-            "bayesppl.Beta, Gamma, Dirichlet, NormalInverseGamma or NormalInverseWishart, it can be used instead."
+            "form. inference='nuts' (or 'auto') samples the posterior, and loo() compares such fits; where the "
+            "family has a conjugate prior, such as bayesppl.Beta, Gamma, Dirichlet, NormalInverseGamma or "
+            "NormalInverseWishart, it can be used instead."
         )
 
     def _refuse(self, *_: Any) -> NoReturn:

@@ -89,7 +89,7 @@ def warn_of_minus_one(classes: Array) -> None:
     if len(labels) > 2 and labels == list(range(-1, len(labels) - 1)):
         warn(
             f"-1 is taken for a class, beside 0 to {labels[-1]}. Where it marks rows without a label, drop them, "
-            "or pass unlabelled_label=-1 to a classifier that has this parameter; where it is a class, declare "
+            "or pass unlabelled_label=-1 to what has this parameter; where it is a class, declare "
             "classes=[-1, 0, ...]",
             UserWarning,
         )

@@ -90,6 +90,8 @@ class Rows:
         is_blank = len(absent) > 0 and bool(absent.all())
         if classes is None:
             if is_blank:
+                if unlabelled.action == "drop":
+                    raise ValueError("no row has a label, so there is nothing to learn from")
                 raise ValueError("no row has a label: declare the classes with classes=[...]")
             known, codes = encode_labels(labels)
             if unlabelled.label != -1:

@@ -96,6 +96,7 @@ def dawid_skene(
     classes: Sequence[Hashable] | None = None,
     class_weights: ClassWeights = Dirichlet(1.0),
     label_noise: Any = None,
+    unlabelled_label: Hashable | None = None,
     inference: str | Inference = "gibbs",
 ) -> GenerativeClassifier:
     """Learn the errors of annotators from their labels alone (Dawid & Skene 1979, with priors).
@@ -110,6 +111,8 @@ def dawid_skene(
     class_weights : Dirichlet, "uniform", sequence or mapping
     label_noise : LabelNoise or array, optional
         Prior of the errors, or the probabilities of the labels; ``LabelNoise()`` by default.
+    unlabelled_label : optional
+        What stands for a vote that was not given, such as -1, besides gaps.
     inference : "gibbs", "em" or an inference with settings
 
     Returns
@@ -126,6 +129,11 @@ def dawid_skene(
     [0, 0, 1, 1, 1]
     """
     clf = GenerativeClassifier(
-        Bernoulli(), class_weights=class_weights, inference=inference, classes=classes, label_noise=label_noise
+        Bernoulli(),
+        class_weights=class_weights,
+        inference=inference,
+        classes=classes,
+        label_noise=label_noise,
+        unlabelled_label=unlabelled_label,
     )
     return clf.fit(None, None, sample_weight, annotations=annotations)

@@ -226,6 +226,8 @@ def test_votes_that_were_not_given(is_long):
     other = bp.GaussianNB(inference="em").fit(X, annotations=gaps)
     assert one.classes_.tolist() == [0, 1, 2]
     assert np.array_equal(one.annotators()["confusion"], other.annotators()["confusion"])
+    alone = [bp.dawid_skene(v, unlabelled_label=w, inference="em") for v, w in ((marked, -1), (gaps, None))]
+    assert np.array_equal(*(clf.annotators()["confusion"] for clf in alone))
     with pytest.warns(UserWarning, match=r"-1 is taken for a class, beside 0 to 2.*unlabelled_label=-1"):
         assert bp.GaussianNB(inference="em").fit(X, annotations=marked).classes_.tolist() == [-1, 0, 1, 2]
     bp.GaussianNB(inference="em", classes=[-1, 0, 1, 2]).fit(X, annotations=marked)  # declared, so meant

@@ -187,6 +187,8 @@ def test_refusals():
         classifier(family, bp.Gibbs(draws=0)).fit(X, LABELS)
     with pytest.raises(ValueError, match=r"no row has a label: declare the classes"):
         classifier(family, "em").fit(X, [None] * 7)
+    with pytest.raises(ValueError, match="no row has a label, so there is nothing to learn from"):
+        bp.GaussianNB(unlabelled="drop").fit(X, [None] * 7)
 
 
 def test_there_is_no_evidence():
