@@ -303,6 +303,7 @@ def test_rows_are_verified_in_a_text_file_as_in_any_other(run: Any, tmp_path: Pa
     assert run("verify", tmp_path / "m.npz", tmp_path / "left.csv", "--target", "label")[0] == 1
 
 
+@pytest.mark.filterwarnings("ignore:Numba will use object mode")  # of older versions of PyTensor
 def test_an_inference_that_a_model_has_not_is_refused_in_a_line(
     run: Any, iris: pd.DataFrame, tmp_path: Path
 ) -> None:
