@@ -100,6 +100,17 @@ def test_the_model_of_every_family_comes_back_as_exact(name):
     assert name == "gaussian full, default prior" or np.isclose(one + jacobian, other, rtol=1e-9)
 
 
+@pytest.mark.parametrize(("prior", "columns"), [("fraley-raftery", 4), ("hierarchical", 3)])
+def test_a_discriminant_of_correlated_columns_comes_back_as_exact(prior, columns):
+    """Matrices of the opposite correlation, and means far away, take a search."""
+    X, y = load_iris(return_X_y=True)
+    X, y = X[::3, :columns], y[::3]
+    clf = bp.LinearDiscriminantAnalysis(prior).fit(X, y)
+    back = bp.from_pymc(clf.to_pymc(), "y")
+    assert (back.recognition()["solution"] == "exact").all()
+    np.testing.assert_allclose(back.predict_proba(X), clf.predict_proba(X), rtol=0, atol=1e-9)
+
+
 @pytest.mark.slow
 def test_a_discriminant_of_the_irises_by_hand_is_ours():
     """Four columns: far from the start, matrices come close to singular ones."""
