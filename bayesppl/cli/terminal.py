@@ -80,11 +80,12 @@ def leave_columns_to_remarks() -> None:
 def is_number(text: Any, decimal: str = ".", thousands: str | None = None) -> bool:
     """Return whether a text is written as a number, in the way that files are read."""
     marks = SPACES if thousands == " " else thousands or ""
+    plain = text.translate(str.maketrans(decimal, ".", marks)) if isinstance(text, str) else text
     try:
-        float(text.translate(str.maketrans(decimal, ".", marks)) if isinstance(text, str) else text)
+        float(plain)
     except ValueError:
         return False
-    return str(text).isascii() and "_" not in str(text)  # which Python reads, and DuckDB does not
+    return str(plain).isascii() and "_" not in str(plain)  # which Python reads, and DuckDB does not
 
 
 def table(

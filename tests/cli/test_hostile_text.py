@@ -43,7 +43,7 @@ def test_numbers_and_plain_text_stay(value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "mark"), [("-26,78", None), ("-1.234,5", "."), ("-1 234,5", " "), ("+0,5", None)]
+    ("value", "mark"), [("-26,78", None), ("-1.234,5", "."), ("-1\u202f234,5", " "), ("+0,5", None)]
 )
 def test_numbers_of_a_dialect_stay(value: str, mark: str | None) -> None:
     assert cell(value, ",", mark) == value

@@ -42,11 +42,15 @@ TIMES, LOGS = 100.0, 12.0
 #: Values of parameters whose variables are looked for, in so many steps, and how close to them is found.
 TARGETS, STEPS, SOLVED = 20, 60, 1e-6
 
-#: In how many of the steps targets recede to where they are: Newton's method goes far, or safely.
+#: Over how many steps the targets move out to their places: at once, or slowly where Newton's method diverges.
 RAMPS = 1, STEPS // 2
 
-#: How far correlations must get, up and down, and at which multiples of usual distances else they are looked for.
-CORRELATION, WIDER = 0.3, (3.0, 10.0, 30.0)
+#: How far correlations must get, up and down, and in how many times as many points they are looked for at most.
+CORRELATION, MORE = 0.3, 20
+
+#: How much wider than the prior points lie on the way to its ends. Further out matrices are nearly singular, and have
+#: no correlations up to rounding.
+WIDER = 3.0
 
 #: Transforms from all real numbers to all values of a variable, entry by entry.
 _ENTRYWISE = (transforms.LogTransform, transforms.LogOddsTransform, transforms.IntervalTransform)
@@ -71,8 +75,7 @@ def falls_short(density: PriorDensity, belief: Conjugate, rng: np.random.Generat
         if transform is not None and not isinstance(transform, entrywise) and not whole:
             return f"{variable.name!r} is confined by the transform {type(transform).__name__}"
     usual, _ = density.evaluate(coordinates.draw(ENDS, rng))
-    # far out matrices are nearly singular, and have no correlations up to rounding
-    on_the_way = coordinates.draw(4 * ENDS, rng, 3.0)
+    on_the_way = coordinates.draw(4 * ENDS, rng, WIDER)
     ends: list[Theta] = []
     for points in (on_the_way, *_ends(coordinates, rng)):
         for theta, theirs in evaluated(density, points):
@@ -86,8 +89,8 @@ def falls_short(density: PriorDensity, belief: Conjugate, rng: np.random.Generat
             continue
         found: Iterable[Theta] = ends
         if event == "matrix":
-            wider = (coordinates.draw(20 * ENDS, rng, scale) for scale in WIDER)
-            found = chain(ends, (theta for some in wider for theta, _ in evaluated(density, some)))
+            more = (coordinates.draw(4 * ENDS, rng, WIDER) for _ in range(MORE))
+            found = chain(ends, (theta for points in more for theta, _ in evaluated(density, points)))
         if not _covers(name, event, usual[name], (theta[name] for theta in found)):
             return f"its prior does not cover every {name} of the family"
         together[name] = event
@@ -266,7 +269,7 @@ def _are_bound(density: PriorDensity, events: Mapping[str, Event], rng: np.rando
 def _finds(
     coordinates: Coordinates, graphs: Sequence[Any], points: Sequence[Array], goal: Array, reach: Array, ramp: int
 ) -> bool:
-    """Whether Newton's method finds the variables of all goals, which recede to where they are in some steps."""
+    """Whether Newton's method finds the variables of all goals, which move out to their places over some steps."""
     points, first = list(points), None
     ends = np.cumsum([points[place][0].size for place in coordinates.moving])[:-1]
     for step in range(STEPS):
