@@ -237,7 +237,7 @@ def _declare_factor(prior: Any, dims: Dims, prefix: str) -> tuple[Any, Spread]:
         f"{prefix}chi_square", nu=prior.nu[..., None] - np.arange(n_features), dims=covariance_named["dims"][:-1]
     )
     n_lower = n_features * (n_features - 1) // 2
-    lower = pm.Normal(f"{prefix}lower", shape=(*prior.nu.shape, n_lower))
+    lower = pm.Normal(f"{prefix}lower", shape=(*prior.nu.shape, n_lower)) if n_lower else None
     factor = _bartlett_factor(chi_square, lower, n_features)
     whitened = pm.Flat(f"{prefix}mean_whitened", dims=mean_named["dims"])
     constant = n_features * (np.log(prior.kappa) - LOG_2PI).sum()

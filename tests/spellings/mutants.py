@@ -146,7 +146,18 @@ def a_class_weight_forbidden_by_a_potential(limit):
 
 
 #: Models whose density is that of one with a closed form wherever it is not zero, and zero elsewhere.
+def a_floor_under_precisions(_):
+    """The density of a Wishart matrix of D + 1 degrees of freedom is the same once it is moved."""
+    with pm.Model() as model:
+        y = pm.Categorical("y", pm.Dirichlet("w", np.ones(K)), observed=CODES)
+        tau = [pm.Wishart(f"tau{k}", D + 1, np.eye(D)) + 0.5 * np.eye(D) for k in range(K)]
+        mu = [pm.MvNormal(f"mu{k}", np.zeros(D), tau=tau[k]) for k in range(K)]
+        pm.MvNormal("x", pt.stack(mu)[y], tau=pt.stack(tau)[y], observed=REAL)
+    return model
+
+
 CONFINED = (
+    a_floor_under_precisions,
     clipped_rates,
     a_potential_that_forbids_large_rates,
     a_potential_that_forbids_large_means,

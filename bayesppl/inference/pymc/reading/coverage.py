@@ -8,8 +8,7 @@ parameters far from each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,12 +44,8 @@ TARGETS, STEPS, SOLVED = 20, 60, 1e-6
 #: Over how many steps the targets move out to their places: at once, or slowly where Newton's method diverges.
 RAMPS = 1, STEPS // 2
 
-#: How far correlations must get, up and down, and in how many times as many points they are looked for at most.
-CORRELATION, MORE = 0.3, 20
-
-#: How much wider than the prior points lie on the way to its ends. Further out matrices are nearly singular, and have
-#: no correlations up to rounding.
-WIDER = 3.0
+#: How far correlations must get: up and down, unless matrices of the opposite ones are looked for.
+CORRELATION = 0.3
 
 #: Transforms from all real numbers to all values of a variable, entry by entry.
 _ENTRYWISE = (transforms.LogTransform, transforms.LogOddsTransform, transforms.IntervalTransform)
@@ -75,8 +70,9 @@ def falls_short(density: PriorDensity, belief: Conjugate, rng: np.random.Generat
         if transform is not None and not isinstance(transform, entrywise) and not whole:
             return f"{variable.name!r} is confined by the transform {type(transform).__name__}"
     usual, _ = density.evaluate(coordinates.draw(ENDS, rng))
-    on_the_way = coordinates.draw(4 * ENDS, rng, WIDER)
-    ends: list[Theta] = []
+    # far out matrices are nearly singular, and have no correlations up to rounding
+    on_the_way = coordinates.draw(4 * ENDS, rng, 3.0)
+    ends = []
     for points in (on_the_way, *_ends(coordinates, rng)):
         for theta, theirs in evaluated(density, points):
             zero = np.isneginf(theirs) & _is_inside(natural, theta)
@@ -87,15 +83,12 @@ def falls_short(density: PriorDensity, belief: Conjugate, rng: np.random.Generat
     for name, event in natural.events.items():
         if event != "scalar" and (_is_of_wisharts(density, name) or _is_of_dirichlets(density, name, rng)):
             continue
-        found: Iterable[Theta] = ends
-        if event == "matrix":
-            more = (coordinates.draw(4 * ENDS, rng, WIDER) for _ in range(MORE))
-            found = chain(ends, (theta for points in more for theta, _ in evaluated(density, points)))
-        if not _covers(name, event, usual[name], (theta[name] for theta in found)):
+        both_ways = density.matches is not None
+        if not _covers(name, event, usual[name], [theta[name] for theta in ends], both_ways=both_ways):
             return f"its prior does not cover every {name} of the family"
         together[name] = event
     # where they stand for variables one to one, no entry of a parameter bounds another of the same
-    if density.matches is None:
+    if density.matches is None or "matrix" in together.values():
         is_bound = bool(together) and _are_bound(density, together, rng)
     else:
         is_bound = "mean" in natural.events and _is_mean_bound(density, rng)
@@ -192,19 +185,18 @@ def _ends(coordinates: Coordinates, rng: np.random.Generator) -> list[list[Array
     return found
 
 
-def _covers(name: str, event: Event, usual: Array, ends: Iterator[Array]) -> bool:
+def _covers(name: str, event: Event, usual: Array, ends: Sequence[Array], *, both_ways: bool) -> bool:
     """Whether the ends come close to those of the space of a parameter."""
     if event == "scalar":
         return _reaches(name, usual, ends)
     if event != "matrix":
         return _reaches("probability", usual, ends)
     # how far variances get is hard to say where matrices are nearly singular; no transform confines them
-    high = low = np.zeros(())
-    for found in map(_correlations, ends):
-        high, low = np.fmax(high, np.fmax.reduce(found)), np.fmin(low, np.fmin.reduce(found))
-        if (np.minimum(high, -low) > CORRELATION).all():
-            return True
-    return False
+    found = np.concatenate([_correlations(matrices) for matrices in ends])
+    with np.errstate(all="ignore"):
+        high, low = np.nanmax(found, axis=0), np.nanmin(found, axis=0)
+    reach = np.minimum(high, -low) if both_ways else np.maximum(high, -low)
+    return bool((reach > CORRELATION).all())
 
 
 def _correlations(matrices: Array) -> Array:
@@ -215,9 +207,9 @@ def _correlations(matrices: Array) -> Array:
         return np.asarray(matrices[..., rows, columns] / (roots[..., rows] * roots[..., columns]))
 
 
-def _reaches(name: str, usual: Array, ends: Iterator[Array]) -> bool:
+def _reaches(name: str, usual: Array, ends: Sequence[Array]) -> bool:
     """Whether every entry of a parameter gets far up, and far down."""
-    high, low = _far(name, usual, np.concatenate(list(ends)))
+    high, low = _far(name, usual, np.concatenate(ends))
     return bool(high.any(0).all() and low.any(0).all())
 
 
@@ -246,18 +238,31 @@ def _is_mean_bound(density: PriorDensity, rng: np.random.Generator) -> bool:
 def _are_bound(density: PriorDensity, events: Mapping[str, Event], rng: np.random.Generator) -> bool:
     """Whether some values of parameters, far from each other, are those of no variables.
 
-    Newton's method looks for the variables. Covariance matrices are those of other points, another for each class.
+    Newton's method looks for the variables. Covariance matrices are those of other points, another for each class,
+    far larger or smaller, and with columns multiplied by −1, so that their correlations are the opposite ones.
     """
     coordinates = density.coordinates
-    graphs = [_unbounded(density.theta[name], name, event) for name, event in events.items()]
     points = coordinates.draw(TARGETS, rng)
-    goals, reaches = [], []
-    for name, usual in zip(events, coordinates.evaluate(graphs, points), strict=True):
-        spread = np.ptp(usual, axis=0)  # the unit of means and matrices; logarithms have none
-        reach = {"mean": TIMES * spread, "covariance": spread}.get(name, np.full(spread.shape, LOGS))
-        goal = np.median(usual, axis=0) + reach * rng.uniform(-1, 1, usual.shape)
-        if events[name] == "matrix":
-            goal = np.stack([rng.permutation(matrices) for matrices in np.moveaxis(usual, 1, 0)], axis=1)
+    theta = density.parameters(points)
+    graphs, goals, reaches = [], [], []
+    for name, event in events.items():
+        if event == "matrix":
+            roots = np.linalg.cholesky(theta[name])
+            # in units in which they are about the identity, so that no correlation of the usual ones is in the way
+            unit = np.linalg.inv(np.median(roots, axis=0))
+            graph = _of_root(pt.constant(unit) @ pt.linalg.cholesky(density.theta[name]), pt)
+            other = np.stack([rng.permutation(of_class) for of_class in np.moveaxis(roots, 1, 0)], axis=1)
+            signs = rng.choice([-1.0, 1.0], other.shape[:-1])
+            scale = np.exp(rng.uniform(-LOGS / 2, LOGS / 2, (*other.shape[:-2], 1, 1)))
+            goal = _of_root(scale * unit @ (signs[..., None] * other * signs[..., None, :]), np)
+            reach = np.ptp(_of_root(unit @ roots, np), axis=0)
+        else:
+            graph = _unbounded(density.theta[name], name, event)
+            [usual] = coordinates.evaluate([graph], points)
+            spread = np.ptp(usual, axis=0)  # the unit of means; logarithms have none
+            reach = TIMES * spread if name == "mean" else np.full(spread.shape, LOGS)
+            goal = np.median(usual, axis=0) + reach * rng.uniform(-1, 1, usual.shape)
+        graphs.append(graph)
         goals.append(goal.reshape(TARGETS, -1))
         reaches.append(reach.ravel())
     goal, reach = np.concatenate(goals, axis=1), np.concatenate(reaches)
@@ -292,18 +297,20 @@ def _finds(
     return False
 
 
+def _of_root(root: Any, module: Any) -> Any:
+    """Map Cholesky factors, arrays or graphs, to all real numbers: logs of the diagonal, ratios to it in rows."""
+    rows, columns = np.tril_indices((root if module is np else root.type).shape[-1], -1)
+    diagonal = module.diagonal(root, axis1=-2, axis2=-1)
+    return module.concatenate([module.log(diagonal), root[..., rows, columns] / diagonal[..., rows]], axis=-1)
+
+
 def _unbounded(values: Any, name: str, event: Event) -> Any:
     """Map a parameter to all real numbers.
 
-    Cells of simplices by their log odds to the last of each, matrices by roots with logarithms of their diagonals.
+    Cells of simplices by their log odds to the last of each.
     """
     if event == "scalar":
         return link(name, values)
-    if event == "matrix":
-        root = pt.linalg.cholesky(values)
-        rows, columns = np.tril_indices(values.type.shape[-1], -1)
-        diagonal = pt.log(pt.diagonal(root, axis1=-2, axis2=-1))
-        return pt.concatenate([diagonal, root[..., rows, columns]], axis=-1)
     n_cells = values.type.shape[-1]
     kept = list(event) if isinstance(event, tuple) else list(range(n_cells - 1))
     last = [min(set(range(cell, n_cells)).difference(kept)) for cell in kept]

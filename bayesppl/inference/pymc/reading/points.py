@@ -95,7 +95,7 @@ class Coordinates:
             # rows of the root have the units of their diagonal entries, of which the logarithms are coordinates
             row, column = np.tril_indices(int(np.sqrt(2 * self.start[place].shape[-1])))
             return np.where(row == column, 1.0, np.exp(self.start[place])[..., row == column][..., row])
-        if transform is not None:
+        if transform is not None or not self.start[place].size:  # the correlations of a single column
             return np.ones(())
         densities = self.log_prior(jacobian=False)
         found = self._widths(densities[place], place)
