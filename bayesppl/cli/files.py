@@ -212,7 +212,7 @@ def _are_measured(cells: list[str]) -> bool:
     """Whether cells are numbers in no order, some of which are not whole, as no names of columns are."""
     numbers = [float(cell) for cell in cells if is_number(cell)]
     is_whole = all(map(str.isdecimal, cells))
-    return len(numbers) == len(cells) and not is_whole and sorted(numbers) != numbers
+    return len(numbers) == len(cells) and not is_whole and sorted(numbers) not in (numbers, numbers[::-1])
 
 
 def _check_names(header: list[str], path: Path, dialect: Dialect, *, is_header: bool) -> None:

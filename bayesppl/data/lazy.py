@@ -175,7 +175,4 @@ def scan(dataset: Any, columns: Sequence[str]) -> Iterator[Any]:
 
 def labels_in(dataset: Any, target: str, unlabelled: Unlabelled) -> list[Hashable]:
     """Find all labels of the target column, in ascending order; read that column only."""
-    found = labels_of_parts(label_set(batch[target], unlabelled) for batch in scan(dataset, [target]))
-    if not found:
-        raise ValueError("the files hold no rows; there is nothing to learn from")
-    return found
+    return labels_of_parts(label_set(batch[target], unlabelled) for batch in scan(dataset, [target]))

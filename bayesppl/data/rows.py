@@ -28,6 +28,10 @@ _MOST_COPIED = 1 << 17
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
 
 
+#: Of rows that all lack a label, or weigh nothing.
+NOTHING_COUNTS = "no row has a label and a weight above zero, so there is nothing to learn from"
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Rows of a table, each with its class and its weight.
@@ -91,7 +95,7 @@ class Rows:
         if classes is None:
             if is_blank:
                 if unlabelled.action == "drop":
-                    raise ValueError("no row has a label, so there is nothing to learn from")
+                    raise ValueError(NOTHING_COUNTS)
                 raise ValueError("no row has a label: declare the classes with classes=[...]")
             known, codes = encode_labels(labels)
             if unlabelled.label != -1:

@@ -19,6 +19,7 @@ from typing import Any
 
 from bayesppl.data.labels import label_set, labels_of_parts
 from bayesppl.data.lazy import is_unnamed_index, labels_in, open_parquet, partitions, scan
+from bayesppl.data.rows import NOTHING_COUNTS
 from bayesppl.errors import RowError, rows_before
 from bayesppl.estimators.declared import DeclaredClassifier, start, warn_of_first_batch
 from bayesppl.estimators.reading import read_first, require_two_classes
@@ -79,12 +80,11 @@ def fit_batches[T: DeclaredClassifier](
                 learned = learned.plus(X, y, weights, n_jobs=clf.n_jobs)
             elif declared is None:
                 raise ValueError("classes must be passed: later batches may hold labels that the first one lacks")
-            else:
-                learned = start(clf, read_first(X, y, weights, declared, clf.missing_labels))
+            elif learned := _start(clf, declared, X, y, weights):
                 warn_of_first_batch(learned)
         n_rows += len(y)
     if learned is None:
-        raise ValueError("batches is empty; give at least one (X, y)")
+        raise ValueError(NOTHING_COUNTS if n_rows else "batches is empty; give at least one (X, y)")
     fitted = clf._infer(learned)
     _ = fitted.posterior  # refused before anything changes, if it is improper
     return clf._adopt(fitted)
@@ -146,7 +146,7 @@ def fit_lazy[T: DeclaredClassifier](clf: T, X: Any, y: Any, sample_weight: Any =
     starts = (dask.delayed(_start)(clf, classes, *part).compute() for part in parts)
     learned = next((found for found in starts if found is not None), None)
     if learned is None:
-        raise ValueError("X has no rows; there is nothing to learn from")
+        raise ValueError(NOTHING_COUNTS)
     warn_of_first_batch(learned)
     shared = dask.delayed(learned)
     sums = of_parts = [dask.delayed(_sum)(shared, clf.n_jobs, *part) for part in parts]
@@ -193,8 +193,11 @@ def _n_labels(batch: Sequence[Any]) -> int:
 
 
 def _start(clf: DeclaredClassifier, classes: Any, X: Any, y: Any, weights: Any = None) -> Learned | None:
-    """Find out what the rows of this partition teach; None if it holds no rows."""
-    return start(clf, read_first(X, y, weights, classes, clf.missing_labels)) if len(y) else None
+    """Find out what the rows of this part teach; None if none of them counts, which leaves that to the next."""
+    if not len(y):
+        return None
+    rows = read_first(X, y, weights, classes, clf.missing_labels)
+    return start(clf, rows) if len(rows.counted()) else None
 
 
 def _sum(learned: Learned, n_jobs: int | None, X: Any, y: Any, weights: Any = None) -> Any:

@@ -15,7 +15,7 @@ from bayesppl.data.labels import declared_classes
 from bayesppl.data.levels import warn_of_spellings
 from bayesppl.data.names import spelled
 from bayesppl.data.read_table import as_table
-from bayesppl.data.rows import Rows
+from bayesppl.data.rows import NOTHING_COUNTS, Rows
 from bayesppl.errors import warn
 from bayesppl.model.declaration import ClassWeights
 
@@ -59,10 +59,7 @@ def read_all(
     """Read all rows of a fit, as :func:`read_first`; some of them must count."""
     rows = read_first(X, y, sample_weight, classes, unlabelled)
     if not len(rows.counted()) and rows.partly is None:
-        raise ValueError(
-            f"{'sample_weight is zero for every row' if len(rows) else 'no row has a label'}, so there is nothing "
-            "to learn from"
-        )
+        raise ValueError(NOTHING_COUNTS)
     return rows
 
 
@@ -130,12 +127,14 @@ def require_ascending(classes: Sequence[Hashable] | None, name: str, remedy: str
 
 
 def require_two_classes(found: Sequence[Hashable]) -> None:
-    """Refuse labels that are all the same, where no classes are declared.
+    """Refuse labels that are all the same, or none, where no classes are declared.
 
     Raises
     ------
     ValueError
     """
+    if not found:
+        raise ValueError(NOTHING_COUNTS)
     if len(found) == 1:
         raise ValueError(
             f"the target holds one class only, {found[0]!r}; a classifier needs at least two. Pass "

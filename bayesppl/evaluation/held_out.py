@@ -15,7 +15,7 @@ from sklearn.base import clone
 from bayesppl.analysis import scores
 from bayesppl.analysis.parameter_tables import PROB, tails
 from bayesppl.data.arguments import generator, real, whole
-from bayesppl.data.label_cells import REFUSED
+from bayesppl.data.label_cells import REFUSED, without_missing
 from bayesppl.data.labels import declared_classes
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImpossibleRowWarning, UnseenLevelWarning
@@ -100,6 +100,11 @@ def learning_curve(
     real("test_share", test_share, "lie between 0 and 1", lambda share: 0 < share < 1)
     known = None if clf.classes is None else declared_classes(clf.classes)
     mark = getattr(clf, "missing_labels", REFUSED)
+    if mark.action in ("learn", "informative") and without_missing(y, replace(mark, action="drop"))[1].any():
+        raise ValueError(
+            f"learning_curve draws labelled rows, and unlabelled={mark.action!r} learns from the others too: "
+            "set_params(unlabelled='drop')"
+        )
     unlabelled = mark if mark.action == "drop" else replace(mark, action="refuse")
     rows = Rows.read(X, y, classes=known, unlabelled=unlabelled)
     table, classes, codes, n_rows = rows.table, rows.classes, rows.codes, len(rows)

@@ -197,13 +197,21 @@ class GenerativeModel:
         Raises
         ------
         ValueError
-            If a parameter is missing, or has fewer axes than ``dims`` names.
+            If a parameter is missing, has fewer axes than ``dims`` names, or another length along one of them.
         """
+        lengths = {"class": len(self.classes)}
         for name, dims in self.dims.items():
             found = theta.get(name)
             if getattr(found, "ndim", -1) < len(dims):
                 shown = f"one of shape {found.shape}" if isinstance(found, np.ndarray) else spelled(found)
                 raise ValueError(f"theta[{name!r}] must be an array with the axes {dims}, found {shown}")
+            shape = np.shape(theta[name])
+            for dim, length in zip(dims, shape[len(shape) - len(dims) :], strict=True):
+                if length > 1 and length != lengths.setdefault(dim, length):
+                    raise ValueError(
+                        f"theta[{name!r}] has the axes {dims} and the shape {shape}: {length} entries along "
+                        f"{dim!r}, where {lengths[dim]} are expected"
+                    )
         return self.family.log_likelihood(theta).plus(logarithm(theta[CLASS_WEIGHTS])[..., None, :])
 
     def log_joint_predictive(self, posterior: Joint) -> LogDensity:

@@ -108,12 +108,13 @@ def test_predict_refuses_a_first_line_of_numbers_that_names_no_feature(run, fram
 
 def test_measurements_are_no_names_though_one_of_them_is_that_of_the_target(run, tmp_path):
     path = tmp_path / "t.csv"
-    rows = ["5.1,3.5,0", "6.0,3.0,1", "4.7,3.2,0", "6.1,2.9,1"]
+    rows = ["3.5,5.1,0", "3.0,6.0,1", "3.2,4.7,0", "2.9,6.1,1"]
     path.write_text("\n".join(rows))
     status, _, err = run("fit", path, "--target", "0", "--model", "gaussian-nb", "--save", tmp_path / "m.npz")
     assert status == 2
-    assert "holds the number 5.1, so the file seems to have no header line" in err
-    for header in ("400.5,401.25,1000", "8,3,1", "5.1,3.5,kind"):  # wavelengths, places, one name among numbers
+    assert "holds the number 3.5, so the file seems to have no header line" in err
+    # spectra, places, one name among numbers
+    for header in ("400.5,401.25,1000", "401.25,400.5,1", "8,3,1", "5.1,3.5,kind"):
         path.write_text("\n".join([header, *rows]))
         options = ["--target", header.split(",")[-1], "--model", "gaussian-nb", "--save", tmp_path / "m.npz"]
         assert run("fit", path, *options)[0] == 0

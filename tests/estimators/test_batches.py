@@ -102,6 +102,40 @@ def test_an_error_leaves_the_estimator_as_it_was():
     np.testing.assert_array_equal(clf.predict_proba(X), before)
 
 
+def test_what_is_learned_of_rows_is_learned_of_the_first_that_count(tmp_path):
+    frame = table(200).assign(city=np.resize(["A", "B", "C"], 200))
+    X, y = frame[["a", "b", "city"]], frame["label"].astype(object)
+    y[:60] = None  # the newest rows, on top
+    clf = bp.MixedNB(unlabelled="drop")
+    expected = bp.MixedNB(unlabelled="drop").fit(X, y).predict_proba(X)
+    X.assign(y=y).to_parquet(tmp_path / "rows.parquet", row_group_size=50)
+    dd = pytest.importorskip("dask.dataframe")
+    lazy_rows = [dd.from_pandas(rows, npartitions=4) for rows in (X, y)]
+    batches = [(X[at : at + 50], y[at : at + 50]) for at in range(0, 200, 50)]
+    for fit in (
+        lambda: clf.fit_parquet(tmp_path / "rows.parquet", "y"),
+        lambda: clf.fit(*lazy_rows),
+        lambda: bp.fit_batches(clf, batches, classes=["x", "y", "z"]),
+    ):
+        np.testing.assert_allclose(fit().predict_proba(X), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("classes", [None, ["x", "y"]])
+def test_rows_without_any_label_are_refused_in_the_same_words(tmp_path, classes):
+    X, y = table(40)[["a", "b"]], pd.Series([None] * 40, dtype=object)
+    clf = bp.GaussianNB(unlabelled="drop", classes=classes)
+    X.assign(y=y).to_parquet(tmp_path / "rows.parquet")
+    dd = pytest.importorskip("dask.dataframe")
+    for fit in (
+        lambda: clf.fit(X, y),
+        lambda: clf.fit_parquet(tmp_path / "rows.parquet", "y"),
+        lambda: clf.fit(*(dd.from_pandas(rows, npartitions=2) for rows in (X, y))),
+        lambda: bp.fit_batches(clf, [(X, y)], classes=["x", "y"]),
+    ):
+        with pytest.raises(ValueError, match="no row has a label and a weight above zero, so there is nothing to"):
+            fit()
+
+
 def test_refusals_of_batches():
     with pytest.raises(ValueError, match="batches is empty"):
         bp.fit_batches(bp.GaussianNB(), [], classes=[0, 1])
@@ -248,7 +282,7 @@ def test_refusals_of_parquet(files, tmp_path):
         bp.GaussianNB().fit_parquet(folder, "label", columns=["a", "label"])
     empty = tmp_path / "empty.parquet"
     pq.write_table(pa.table({"a": pa.array([], pa.float64()), "label": pa.array([], pa.string())}), empty)
-    with pytest.raises(ValueError, match="no rows"):
+    with pytest.raises(ValueError, match="no row has a label"):
         bp.GaussianNB().fit_parquet(empty, "label")
 
 

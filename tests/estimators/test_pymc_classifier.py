@@ -833,6 +833,16 @@ def test_covariates_that_are_scaled_by_all_rows_are_refused(effect, seed):
         bp.from_pymc(model)
 
 
+def test_a_density_that_pymc_cannot_evaluate_either_is_refused_so():
+    y = np.arange(24) % 2
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=y)
+        exposure = pm.Data("e", np.ones((24, 1)))  # of any number of columns
+        pm.Poisson("x", pm.Gamma("rate", 2, 1, shape=(2, 2))[label] * exposure, observed=np.ones((24, 2), int))
+    with pytest.raises(ValueError, match="the density of 'x' cannot be evaluated at the rows of the fit"):
+        bp.from_pymc(model, "y")
+
+
 def test_a_parameter_of_each_row_is_named():
     y = np.arange(24) % 2
     with pm.Model() as model:

@@ -79,6 +79,8 @@ def test_settings_that_cannot_be_met_are_refused(options, message):
 
 def test_rows_without_a_label_are_left_out_where_the_classifier_says_so():
     gaps = np.where(np.arange(150) % 10 == 0, None, y)
+    with pytest.raises(ValueError, match=r"unlabelled='learn' learns from the others too: set_params\("):
+        bp.learning_curve(bp.GaussianNB(unlabelled="learn", inference="em"), X, gaps, 12, repeats=2)
     found = bp.learning_curve(bp.GaussianNB(unlabelled="drop"), X, gaps, 12, repeats=2)
     expected = bp.learning_curve(
         bp.GaussianNB(), X[np.arange(150) % 10 > 0], y[np.arange(150) % 10 > 0], [12], repeats=2

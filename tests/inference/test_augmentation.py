@@ -187,7 +187,7 @@ def test_refusals():
         classifier(family, bp.Gibbs(draws=0)).fit(X, LABELS)
     with pytest.raises(ValueError, match=r"no row has a label: declare the classes"):
         classifier(family, "em").fit(X, [None] * 7)
-    with pytest.raises(ValueError, match="no row has a label, so there is nothing to learn from"):
+    with pytest.raises(ValueError, match="no row has a label and a weight above zero, so there"):
         bp.GaussianNB(unlabelled="drop").fit(X, [None] * 7)
 
 

@@ -100,7 +100,7 @@ def test_the_model_of_every_family_comes_back_as_exact(name):
     assert name == "gaussian full, default prior" or np.isclose(one + jacobian, other, rtol=1e-9)
 
 
-@pytest.mark.parametrize(("prior", "columns"), [("fraley-raftery", 4), ("hierarchical", 3)])
+@pytest.mark.parametrize(("prior", "columns"), [("fraley-raftery", 4), ("hierarchical", 3), ("hierarchical", 1)])
 def test_a_discriminant_of_correlated_columns_comes_back_as_exact(prior, columns):
     """Matrices of the opposite correlation, and means far away, take a search."""
     X, y = load_iris(return_X_y=True)

@@ -85,7 +85,14 @@ def _scores(found: Observed, theta: Theta, label: Label, taken: Array) -> Array:
     try:
         out = found.of_fit(theta, label.codes, taken)
     except UNFIT as error:
-        _refuse_those_of_rows(found, theta, None, f"of {len(taken)} rows: {str(error).splitlines()[0]}")
+        reason = str(error).splitlines()[0]
+        if np.array_equal(taken, np.arange(len(label.codes))) and not _of_rows(found):
+            raise ValueError(
+                f"the density of {found.name!r} cannot be evaluated at the rows of the fit ({reason}); where "
+                "model.point_logps() fails too, mend the model: a column of data, for example, is repeated along "
+                "others as pm.Data('e', e)[:, None]"
+            ) from error
+        _refuse_those_of_rows(found, theta, None, f"of {len(taken)} rows: {reason}")
     if out.shape[1:] != taken.shape:
         raise ValueError(
             f"{found.name!r} has {out.shape[1:]} densities for {len(taken)} rows: {_DEPEND}, or the label acts on "
