@@ -253,7 +253,8 @@ def _are_bound(density: PriorDensity, events: Mapping[str, Event], rng: np.rando
             graph = _of_root(pt.constant(unit) @ pt.linalg.cholesky(density.theta[name]), pt)
             other = np.stack([rng.permutation(of_class) for of_class in np.moveaxis(roots, 1, 0)], axis=1)
             signs = rng.choice([-1.0, 1.0], other.shape[:-1])
-            scale = np.exp(rng.uniform(-LOGS / 2, LOGS / 2, (*other.shape[:-2], 1, 1)))
+            logs = np.linspace(-LOGS, LOGS, TARGETS).reshape(-1, *[1] * (other.ndim - 1))
+            scale = np.exp(rng.permuted(np.broadcast_to(logs, (*other.shape[:-2], 1, 1)), axis=0) / 2)
             goal = _of_root(scale * unit @ (signs[..., None] * other * signs[..., None, :]), np)
             reach = np.ptp(_of_root(unit @ roots, np), axis=0)
         else:
