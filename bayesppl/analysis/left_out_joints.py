@@ -48,8 +48,9 @@ def require_exact(fitted: Fitted, purpose: str) -> Exact:
     if not (isinstance(posterior, Exact) and isinstance(posterior.model, GenerativeModel)):
         raise NotConjugateError(
             f"{purpose} a posterior in closed form, with and without each row, which this model has not; declare "
-            "conjugate priors, and fit rows with all labels, and with all cells where columns are correlated, by "
-            "inference='closed_form' (a model written in PyMC is solved so wherever its priors allow)"
+            "conjugate priors, and fit by inference='closed_form' rows that have a label which is taken for right "
+            "(label_noise=None), and all cells where columns are correlated (a model written in PyMC is solved so "
+            "wherever its priors allow)"
         )
     return posterior
 

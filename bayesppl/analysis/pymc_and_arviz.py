@@ -67,8 +67,9 @@ def to_pymc(fitted: Fitted, likelihood: Likelihood = "rows") -> Any:
     if n_partly:
         raise ValueError(
             f"{n_partly} rows of the fit are known only in part, and the model in PyMC would leave them out. "
-            "Fit those of which all is known: unlabelled='drop' leaves out rows without a label, X.dropna() those "
-            "that lack cells; or write the model, with what is not known, and pass it to bayesppl.from_pymc"
+            "Where labels are missing, fit the other rows (unlabelled='drop'), where cells are, X.dropna(), and "
+            "where labels may be wrong, take them for right (label_noise=None); or write the model, with what is "
+            "not known of the rows, and pass it to bayesppl.from_pymc"
         )
     rows = training_rows(fitted) if likelihood == "rows" else None
     return build(

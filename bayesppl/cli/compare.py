@@ -191,7 +191,7 @@ def compare(
         if binarize is not None:
             train, test = file_rows.binarized(train, test, binarize)
 
-    warn(frame_columns.remarks(source.X, dialect.decimal, levels=levels))
+    warn(frame_columns.remarks(source.X, dialect, levels=levels))
     if model == AUTO:
         head = f"[bold]auto[/] on [bold]{safe(data)}[/] (seed {seed})"
         with status("fitting the candidates"):
@@ -203,7 +203,7 @@ def compare(
                 from bayesppl.cli import compare_page
 
                 left_out = [name for name in source.X.columns if str(name) not in taken]
-                remarks = list(frame_columns.remarks(source.X, dialect.decimal, left_out, levels))
+                remarks = list(frame_columns.remarks(source.X, dialect, left_out, levels))
                 known = taken | dict.fromkeys(chosen.drop, "left out by --drop")
                 sections = compare_page.sections_of(classifier, records, known, test, remarks)
                 compare_page.write_page(page, f"{source.target} in {Path(data).name}", sections)

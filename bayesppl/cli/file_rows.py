@@ -11,7 +11,7 @@ import numpy as np
 
 from bayesppl import datasets
 from bayesppl.cli import frame_columns, odd_cells
-from bayesppl.cli.files import Dialect
+from bayesppl.cli.files import PLAIN, Dialect
 from bayesppl.cli.options import Chosen
 from bayesppl.cli.reader import DataFile
 from bayesppl.cli.terminal import say, shown, warn
@@ -31,12 +31,12 @@ _MOST_LEVELS = 100_000
 
 
 class FileRows(NamedTuple):
-    """A data frame of features, the label of every row, the name of the label column, and the mark of decimals."""
+    """Features, the label of every row, the name of the label column, and how numbers are written in the file."""
 
     X: Any
     y: Any
     target: str
-    decimal: str = "."
+    dialect: Dialect = PLAIN
 
 
 class Source:
@@ -145,7 +145,7 @@ class Source:
 
     def _used(self, frame: Any, chosen: Chosen) -> FileRows:
         X = frame_columns.choose(frame.drop(columns=self.target), chosen, self.target)
-        rows = FileRows(X, frame[self.target], self.target, self.file.dialect.decimal)
+        rows = FileRows(X, frame[self.target], self.target, self.file.dialect)
         absent = rows.y.isna().to_numpy()
         if absent.any() and self._unlabelled == "refuse":
             raise ValueError(
@@ -231,7 +231,7 @@ def require_numbers(rows: FileRows, instead: str = "--model mixed-nb takes text 
         as_table(rows.X).numeric()
     except ValueError as error:
         # the cell that is no number, rather than the first that is text
-        remark = next(frame_columns.remarks(rows.X.select_dtypes(exclude="number"), rows.decimal), None)
+        remark = next(frame_columns.remarks(rows.X.select_dtypes(exclude="number"), rows.dialect), None)
         raise ValueError(f"{remark or error}. Here: --drop COLUMN leaves a column out; {instead}.") from None
 
 

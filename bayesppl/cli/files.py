@@ -44,6 +44,10 @@ class Dialect(NamedTuple):
     thousands: str | None = None
 
 
+#: Numbers as Python writes them.
+PLAIN = Dialect()
+
+
 def require_source(data: str, target: str | None, dialect: Dialect) -> None:
     """Refuse missing data and missing or repeated labels before anything heavy is imported."""
     if data in datasets.LOADERS:

@@ -129,7 +129,7 @@ def fit(
         calibrate is not None or inference in COMPLETING or any("categorical" in choice for choice in integers)
     )
     if model != AUTO and not needs_all and source.n_rows > BATCH_ROWS:
-        n_rows = _fit_sums(classifier, source, dialect.decimal)
+        n_rows = _fit_sums(classifier, source, dialect)
     else:
         rows, slow = source.rows(most_rows if model == AUTO else None, seed), slow_step(inference)
         with status(slow or f"fitting {model} to {data}", slow is not None):
@@ -139,7 +139,7 @@ def fit(
             if is_whole and np.count_nonzero(few := np.bincount(codes) == 1) == 1:
                 [single] = classes[few].tolist()
                 warn([f"class {single!r} has a single row; if that is a line of units, delete the line"])
-            warn(remarks(rows.X, dialect.decimal, levels=source.chosen.categorical))
+            warn(remarks(rows.X, dialect, levels=source.chosen.categorical))
             if model not in OF_LEVELS:
                 require_numbers(rows)
             with rows_at(rows.X.index.__getitem__):
@@ -163,7 +163,7 @@ def _warn_of_repeated_header(labels: list[Any], target: str) -> None:
         )
 
 
-def _fit_sums(classifier: Any, source: Source, decimal: str) -> int:
+def _fit_sums(classifier: Any, source: Source, dialect: Dialect) -> int:
     """Fit to all rows of a file, a batch at a time, and return their number."""
     from bayesppl.cli.frame_columns import remarks
     from bayesppl.estimators.batches import fit_batches
@@ -174,7 +174,7 @@ def _fit_sums(classifier: Any, source: Source, decimal: str) -> int:
         nonlocal given, places
         for rows in source.batches("fitting"):
             if not given:
-                warn(remarks(rows.X, decimal, levels=source.chosen.categorical, are_all=False))
+                warn(remarks(rows.X, dialect, levels=source.chosen.categorical, are_all=False))
             if len(rows.X):
                 given, places = given + len(rows.X), rows.X.index
                 yield rows.X, rows.y

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesppl.cli.files import PLAIN, Dialect
 from bayesppl.cli.odd_cells import NUMBERS_SHARE, common, of_numbers, of_one_way, of_others, spelling
 from bayesppl.cli.options import Chosen
 from bayesppl.cli.terminal import is_number, table
@@ -71,7 +72,7 @@ def choose(X: Any, chosen: Chosen, target: str) -> Any:
 
 def remarks(
     X: Any,
-    decimal: str = ".",
+    dialect: Dialect = PLAIN,
     left_out: Collection[Hashable] = (),
     levels: Collection[Hashable] = (),
     *,
@@ -83,8 +84,8 @@ def remarks(
 
     Parameters
     ----------
-    decimal : str
-        The mark of decimals in the file.
+    dialect : Dialect
+        How numbers are written in the file.
     levels : collection of names
         Columns that were said to hold levels, whatever they look like.
     are_all : bool
@@ -93,6 +94,7 @@ def remarks(
     from pandas.api.types import CategoricalDtype, is_object_dtype, is_string_dtype
 
     marked: dict[str, list[Hashable]] = {}
+    decimal, thousands = dialect.decimal, dialect.thousands
     for name, cells in X.items():
         drop = f"leave it out with --drop {shlex.quote(str(name))}"
         n_cells, n_different = int(cells.count()), int(cells.nunique())
@@ -114,7 +116,7 @@ def remarks(
         if name in levels or not (is_object_dtype(kept) or is_string_dtype(kept)):
             continue
         texts = Counter(cells.dropna())
-        odd = Counter({text: count for text, count in texts.items() if not is_number(text, decimal)})
+        odd = Counter({text: count for text, count in texts.items() if not is_number(text, decimal, thousands)})
         if odd.total() < (1 - NUMBERS_SHARE) * n_cells:
             yield f"column {name!r} is text, but {of_numbers(odd, texts, drop, decimal)}"
         elif advice := spelling(odd, texts):

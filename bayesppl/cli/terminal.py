@@ -79,13 +79,22 @@ def leave_columns_to_remarks() -> None:
 
 def is_number(text: Any, decimal: str = ".", thousands: str | None = None) -> bool:
     """Return whether a text is written as a number, in the way that files are read."""
-    marks = SPACES if thousands == " " else thousands or ""
-    plain = text.translate(str.maketrans(decimal, ".", marks)) if isinstance(text, str) else text
+    if isinstance(text, str):
+        marks = SPACES if thousands == " " else thousands or ""
+        text = text.strip()
+        if not set(marks).isdisjoint(text) and not grouped(re.escape(marks)).fullmatch(text):
+            return False
+        text = text.translate(str.maketrans(decimal, ".", marks))
     try:
-        float(plain)
+        float(text)
     except ValueError:
         return False
-    return str(plain).isascii() and "_" not in str(plain)  # which Python reads, and DuckDB does not
+    return str(text).isascii() and "_" not in str(text)  # which Python reads, and DuckDB does not
+
+
+def grouped(marks: str) -> re.Pattern[str]:
+    """Describe numbers whose thousands are parted: groups of three digits, and of two before them, as in India."""
+    return re.compile(rf"[+-]?\d{{1,3}}([{marks}]\d{{2,3}})*[{marks}]\d{{3}}(\D.*)?")
 
 
 def table(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bayesppl.cli.files import COMPRESSED, LONGEST_LINE, STANDARD_INPUT, Dialect, opened, read_header
-from bayesppl.cli.terminal import SPACES
+from bayesppl.cli.terminal import SPACES, grouped
 
 # What is taken for a missing cell besides empty ones, as pandas does.
 _GAPS = (
@@ -215,10 +215,9 @@ def plain_text(cell: str, dialect: Dialect) -> str:
     plain = f"translate({cell}, {quoted(''.join(known) + thousands)}, {quoted(''.join(known.values()))})"
     if not thousands:
         return plain
-    # groups of three, and of two before them, as in India
-    cell, mark = f"trim({cell}, {quoted(SPACES)})", f"[{re.escape(thousands)}]"
-    groups = rf"[+-]?\d{{1,3}}({mark}\d{{2,3}})*{mark}\d{{3}}(\D.*)?"
-    elsewhere = f"regexp_matches({cell}, {quoted(mark)}) and not regexp_full_match({cell}, {quoted(groups)})"
+    cell, parts = f"trim({cell}, {quoted(SPACES)})", re.escape(thousands)
+    groups = quoted(grouped(parts).pattern)
+    elsewhere = f"regexp_matches({cell}, {quoted(f'[{parts}]')}) and not regexp_full_match({cell}, {groups})"
     return f"if({elsewhere}, 'x', {plain})"
 
 

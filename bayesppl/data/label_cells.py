@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
-from bayesppl.data.arguments import one_of
+from bayesppl.data.arguments import as_named, one_of
 from bayesppl.data.columns import missing
 from bayesppl.data.matrices import plain
 from bayesppl.data.names import spelled
@@ -77,7 +77,8 @@ def without_missing(y: Any, unlabelled: Unlabelled) -> tuple[Any, Array]:
                 f"unlabelled_label={unlabelled.label!r} is of another type than the labels, such as {known[0]!r}, "
                 "so that it marks no row; give it in their type"
             )
-        absent[there] = [label == unlabelled.label for label in known]
+        mark = as_named([unlabelled.label], known)[0] if known else None
+        absent[there] = [label == mark for label in known]
     if not absent.any():
         return y if isinstance(y, list | tuple) else given, absent
     if unlabelled.action == "refuse":

@@ -19,6 +19,7 @@ from sklearn.base import clone
 from bayesppl.analysis.certificate import certificate
 from bayesppl.data.arguments import real
 from bayesppl.data.lazy import is_lazy
+from bayesppl.data.rows import NOTHING_COUNTS
 from bayesppl.errors import ImproperError, warn
 from bayesppl.estimators.batches import fit_lazy, fit_parquet
 from bayesppl.estimators.classifier import ask
@@ -166,6 +167,8 @@ class Learner(DeclaredClassifier, ABC):
                 "one lacks"
             )
         rows = read_first(X, y, sample_weight, declared, self.missing_labels)
+        if not len(rows.counted()):
+            raise ValueError(f"{NOTHING_COUNTS}; begin with a batch that has some")
         learned = start(self, rows)
         warn_of_first_batch(learned)
         return self._adopt(self._infer(learned.tracking(rows)))

@@ -22,7 +22,8 @@ import xarray as xr
 from pyarrow import csv
 
 import bayesppl as bp
-from bayesppl.cli import file_rows, frame_columns, main
+from bayesppl.cli import file_rows, frame_columns, main, odd_cells
+from bayesppl.cli.files import Dialect
 
 
 @pytest.fixture
@@ -166,9 +167,17 @@ def test_numbers_that_are_written_otherwise_throughout_are_recognised(cells, adv
     assert list(frame_columns.remarks(pd.DataFrame({"price": [*cells, "so", "and", "so", "on"] * 20}))) == []
 
 
+def test_a_decimal_comma_beside_commas_that_part_thousands_is_named_alone():
+    prices = [f"{i},{i:03},0{i % 10}0.5" for i in range(1, 40)]
+    (remark,) = frame_columns.remarks(pd.DataFrame({"price": [*prices, "12,5"]}), Dialect(thousands=","))
+    assert "only 1 of its 40 cells are no numbers: '12,5' (1); write all decimals with the same mark" in remark
+    advice = odd_cells.remedy("12,5", Dialect(thousands=","), among_numbers=True)
+    assert advice == "its mark of thousands parts no groups of three digits; write all decimals with the same mark"
+
+
 def test_a_mark_among_numbers_with_decimal_commas_is_recognised():
     prices = [f"{i},{i % 10}" for i in range(40)]
-    (remark,) = frame_columns.remarks(pd.DataFrame({"price": [*prices, "k.A."]}), decimal=",")
+    (remark,) = frame_columns.remarks(pd.DataFrame({"price": [*prices, "k.A."]}), dialect=Dialect(decimal=","))
     assert "only 1 of its 41 cells are no numbers: 'k.A.' (1); " in remark
     assert remark.endswith("--na-values k.A.")
 
@@ -179,7 +188,7 @@ def test_advice_about_decimal_marks_can_be_followed():
     stored_as_text = pd.DataFrame({"price": ["41.218", "51.318"] * 20})
     (remark,) = frame_columns.remarks(stored_as_text)
     assert "the file declares them as text" in remark
-    (remark,) = frame_columns.remarks(stored_as_text, decimal=",")
+    (remark,) = frame_columns.remarks(stored_as_text, dialect=Dialect(decimal=","))
     assert remark.endswith("all its cells are numbers; pass --thousands . if points part the thousands")
 
 

@@ -136,6 +136,15 @@ def test_rows_without_any_label_are_refused_in_the_same_words(tmp_path, classes)
             fit()
 
 
+@pytest.mark.parametrize("estimator", [bp.MixedNB, bp.CategoricalNB, bp.GaussianNB])
+def test_a_stream_does_not_begin_with_a_batch_that_teaches_nothing(estimator):
+    X = pd.DataFrame({"a": np.resize([0, 1, 2], 10)})
+    clf = estimator(classes=["x", "y"], unlabelled="drop")
+    for y, weight in (([None] * 10, None), (["x", "y"] * 5, np.zeros(10))):
+        with pytest.raises(ValueError, match=r"no row has a label and a weight .* begin with a batch"):
+            clf.partial_fit(X, y, sample_weight=weight)
+
+
 def test_refusals_of_batches():
     with pytest.raises(ValueError, match="batches is empty"):
         bp.fit_batches(bp.GaussianNB(), [], classes=[0, 1])

@@ -302,6 +302,8 @@ def test_days_are_named_as_the_classes_of_the_fit_are() -> None:
         np.testing.assert_array_equal(
             clf.predict_proba([[2.4]], class_weights=weights), clf.predict_proba([[2.4]], class_weights=[0.2, 0.8])
         )
+    marked = bp.GaussianNB(unlabelled="drop", unlabelled_label=pd.Timestamp(days[0]), classes=days[1:])
+    assert marked.fit([[0.0], [1.0]], np.array(days, dtype="M8[D]")).class_count_.tolist() == [1.0]
     loss = pd.DataFrame([[0, 1], [99, 0]], index=clf.classes_, columns=clf.classes_)
     assert clf.decide([[1.5]], loss=loss).tolist() == days[1:]
     with pytest.raises(ValueError, match=r"class_weights must name every class once: missing .*2024"):

@@ -19,6 +19,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 import bayesppl as bp
 from bayesppl.errors import NotConjugateError
 from bayesppl.inference.pymc.reading.points import Coordinates
+from bayesppl.inference.pymc.reading.recognition import read
 from bayesppl.plots import plot_prior_posterior
 
 try:
@@ -841,6 +842,21 @@ def test_a_density_that_pymc_cannot_evaluate_either_is_refused_so():
         pm.Poisson("x", pm.Gamma("rate", 2, 1, shape=(2, 2))[label] * exposure, observed=np.ones((24, 2), int))
     with pytest.raises(ValueError, match="the density of 'x' cannot be evaluated at the rows of the fit"):
         bp.from_pymc(model, "y")
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_as_many_classes_as_columns_are_no_matrices(n_classes):
+    """Covariances put together of standard deviations, (n_classes, 2), and correlations."""
+    y = np.arange(30) % n_classes
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    with pm.Model() as model:
+        label = pm.Categorical("y", np.full(n_classes, 1 / n_classes), observed=y)
+        sd = pm.HalfNormal("sd", 2, shape=(n_classes, 2))
+        shared = pm.Uniform("rho", -1, 1, shape=n_classes) * sd[:, 0] * sd[:, 1]
+        rows = [pt.stack([sd[:, 0] ** 2, shared], -1), pt.stack([shared, sd[:, 1] ** 2], -1)]
+        mu = pm.Normal("mu", 0, 3, shape=(n_classes, 2))
+        pm.MvNormal("x", mu[label], cov=pt.stack(rows, -1)[label], observed=X)
+    assert read(model, "y").blocks[-1].solution == "collapsed"
 
 
 def test_a_parameter_of_each_row_is_named():
