@@ -167,9 +167,12 @@ class Learner(DeclaredClassifier, ABC):
                 "one lacks"
             )
         rows = read_first(X, y, sample_weight, declared, self.missing_labels)
-        if not len(rows.counted()):
-            raise ValueError(f"{NOTHING_COUNTS}; begin with a batch that has some")
-        learned = start(self, rows)
+        try:
+            learned = start(self, rows)
+        except ValueError as error:
+            if len(rows.counted()):
+                raise
+            raise ValueError(f"{NOTHING_COUNTS}; begin with a batch that has some") from error
         warn_of_first_batch(learned)
         return self._adopt(self._infer(learned.tracking(rows)))
 

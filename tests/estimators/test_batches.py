@@ -136,7 +136,7 @@ def test_rows_without_any_label_are_refused_in_the_same_words(tmp_path, classes)
             fit()
 
 
-@pytest.mark.parametrize("estimator", [bp.MixedNB, bp.CategoricalNB, bp.GaussianNB])
+@pytest.mark.parametrize("estimator", [bp.MixedNB, bp.TreeNB])
 def test_a_stream_does_not_begin_with_a_batch_that_teaches_nothing(estimator):
     X = pd.DataFrame({"a": np.resize([0, 1, 2], 10)})
     clf = estimator(classes=["x", "y"], unlabelled="drop")

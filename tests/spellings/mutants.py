@@ -156,7 +156,23 @@ def a_floor_under_precisions(_):
     return model
 
 
+def confined_correlations(_):
+    """An inverse Wishart matrix of two columns has a uniform correlation, here one of an interval."""
+    with pm.Model() as model:
+        y = pm.Categorical("y", pm.Dirichlet("w", np.ones(K)), observed=CODES)
+        rho = 1.2 / np.pi * pt.arctan(pm.Cauchy("z", 0.0, 1.0, shape=K))
+        variance = pm.InverseGamma("variance", 1.5, (1 / (2 * (1 - rho**2)))[:, None], shape=(K, 2))
+        shared = rho * pt.sqrt(variance.prod(-1))
+        rows = [pt.stack([variance[:, 0], shared], -1), pt.stack([shared, variance[:, 1]], -1)]
+        covariance = pt.stack(rows, -1)
+        whitened = pm.Normal("whitened", 0.0, 2**0.5, shape=(K, 2, 1))
+        mu = (pt.linalg.cholesky(covariance) @ whitened)[..., 0]
+        pm.MvNormal("x", mu[y], cov=covariance[y], observed=REAL[:, :2])
+    return model
+
+
 CONFINED = (
+    confined_correlations,
     a_floor_under_precisions,
     clipped_rates,
     a_potential_that_forbids_large_rates,

@@ -44,6 +44,9 @@ TARGETS, STEPS, SOLVED = 20, 60, 1e-6
 #: Over how many steps the targets move out to their places: at once, or slowly where Newton's method diverges.
 RAMPS = 1, 15, 30
 
+#: How far an entry of a Cholesky factor must get, in units of the diagonal: to correlations of .9.
+RATIO = 2.0
+
 #: How far correlations must get: up and down, unless matrices of the opposite ones are looked for.
 CORRELATION = 0.3
 
@@ -239,7 +242,7 @@ def _are_bound(density: PriorDensity, events: Mapping[str, Event], rng: np.rando
     """Whether some values of parameters, far from each other, are those of no variables.
 
     Newton's method looks for the variables. Covariance matrices are those of other points, another for each class,
-    far larger or smaller, and with columns multiplied by −1, so that their correlations are the opposite ones.
+    far larger or smaller or of further correlations, and with columns multiplied by −1, of opposite correlations.
     """
     coordinates = density.coordinates
     points = coordinates.draw(TARGETS, rng)
@@ -253,9 +256,13 @@ def _are_bound(density: PriorDensity, events: Mapping[str, Event], rng: np.rando
             graph = _of_root(pt.constant(unit) @ pt.linalg.cholesky(density.theta[name]), pt)
             other = np.stack([rng.permutation(of_class) for of_class in np.moveaxis(roots, 1, 0)], axis=1)
             signs = rng.choice([-1.0, 1.0], other.shape[:-1])
-            logs = np.linspace(-LOGS, LOGS, TARGETS).reshape(-1, *[1] * (other.ndim - 1))
-            scale = np.exp(rng.permuted(np.broadcast_to(logs, (*other.shape[:-2], 1, 1)), axis=0) / 2)
+            # every second one of another scale, the others of further correlations
+            far = np.arange(TARGETS).reshape(-1, *[1] * (other.ndim - 1)) % 2 == 0
+            logs = np.where(far, np.linspace(-LOGS, LOGS, TARGETS).reshape(far.shape), 0)
+            scale = np.exp(np.broadcast_to(logs, (*other.shape[:-2], 1, 1)) / 2)
             goal = _of_root(scale * unit @ (signs[..., None] * other * signs[..., None, :]), np)
+            ratios = goal[..., other.shape[-1] :]
+            ratios += np.where(far[..., 0], 0, rng.uniform(-RATIO, RATIO, ratios.shape))
             reach = np.ptp(_of_root(unit @ roots, np), axis=0)
         else:
             graph = _unbounded(density.theta[name], name, event)
