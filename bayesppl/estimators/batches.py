@@ -17,7 +17,7 @@ from operator import add
 from pathlib import Path
 from typing import Any
 
-from bayesppl.data.labels import label_set, labels_of_parts
+from bayesppl.data.labels import label_set, labels_of_parts, warn_of_minus_one
 from bayesppl.data.lazy import is_unnamed_index, labels_in, open_parquet, partitions, scan
 from bayesppl.data.rows import NOTHING_COUNTS
 from bayesppl.errors import RowError, rows_before
@@ -118,6 +118,7 @@ def fit_parquet[T: DeclaredClassifier](
     if classes is None:
         classes = labels_in(dataset, target, clf.missing_labels)
         require_two_classes(classes)
+        warn_of_minus_one(classes)
     tables = scan(dataset, [*names, *others])
     if progress:
         tables = rows_shown(tables, len, "rows", dataset.count_rows())
@@ -143,6 +144,7 @@ def fit_lazy[T: DeclaredClassifier](clf: T, X: Any, y: Any, sample_weight: Any =
         with _rows_of_the_table(seen, parts):
             classes = labels_of_parts(dask.compute(*seen))
         require_two_classes(classes)
+        warn_of_minus_one(classes)
     starts = (dask.delayed(_start)(clf, classes, *part).compute() for part in parts)
     learned = next((found for found in starts if found is not None), None)
     if learned is None:

@@ -120,6 +120,19 @@ def test_what_is_learned_of_rows_is_learned_of_the_first_that_count(tmp_path):
         np.testing.assert_allclose(fit().predict_proba(X), expected, rtol=1e-9)
 
 
+def test_minus_one_beside_classes_is_pointed_out_in_files_and_lazy_rows(tmp_path):
+    X, y = table(60)[["a", "b"]], pd.Series(np.resize([-1, 0, 1], 60))
+    X.assign(y=y).to_parquet(tmp_path / "rows.parquet")
+    dd = pytest.importorskip("dask.dataframe")
+    for fit in (
+        lambda clf: clf.fit_parquet(tmp_path / "rows.parquet", "y"),
+        lambda clf: clf.fit(*(dd.from_pandas(rows, npartitions=2) for rows in (X, y))),
+    ):
+        with pytest.warns(UserWarning, match="-1 is taken for a class, beside 0 to 1"):
+            fit(bp.GaussianNB())
+        assert fit(bp.GaussianNB(unlabelled="drop", unlabelled_label=-1)).classes_.tolist() == [0, 1]
+
+
 @pytest.mark.parametrize("classes", [None, ["x", "y"]])
 def test_rows_without_any_label_are_refused_in_the_same_words(tmp_path, classes):
     X, y = table(40)[["a", "b"]], pd.Series([None] * 40, dtype=object)
