@@ -151,7 +151,7 @@ def read_annotated(
         raise ValueError("annotations hold no label")
     known, codes = encode_labels(labels) if classes is None else (classes, codes_among(labels, classes))
     if classes is None and unlabelled.label is None:
-        warn_of_minus_one(known)
+        warn_of_minus_one(known.tolist())
     names, who = encode_labels(annotators) if is_long else (np.asarray(list(map(str, given.names))), annotators)
     if X is None:
         if is_long:

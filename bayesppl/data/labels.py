@@ -83,9 +83,8 @@ def labels_of_parts(found: Iterable[Array]) -> list[Hashable]:
     return encode_labels(np.concatenate(present))[0].tolist() if present else []
 
 
-def warn_of_minus_one(classes: Iterable[Hashable]) -> None:
+def warn_of_minus_one(labels: list[Hashable]) -> None:
     """Warn where −1 stands among the classes 0, 1, …: scikit-learn's mark of a row without a label."""
-    labels = list(classes)
     if len(labels) > 2 and labels == list(range(-1, len(labels) - 1)):
         warn(
             f"-1 is taken for a class, beside 0 to {labels[-1]}. Where it marks rows without a label, drop them, "

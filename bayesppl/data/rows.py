@@ -98,7 +98,7 @@ class Rows:
                     raise ValueError(NOTHING_COUNTS)
                 raise ValueError("no row has a label: declare the classes with classes=[...]")
             known, codes = encode_labels(labels)
-            warn_of_minus_one(known)
+            warn_of_minus_one(known.tolist())
         else:
             known, codes = classes, np.empty(0, np.intp) if is_blank else codes_among(labels, classes)
         if len(absent) != len(table):

@@ -68,7 +68,7 @@ def test_refusals():
     unknown = lazy[lazy[:, 0] > 0]
     with pytest.raises(TypeError, match="partitions of unknown length"):
         bp.GaussianNB().fit(unknown, y)
-    with pytest.raises(ValueError, match="no rows"):
+    with pytest.raises(ValueError, match="no row has a label"):
         bp.GaussianNB().fit(lazy[:0], y[:0])
 
 

@@ -143,7 +143,7 @@ def _related(
     all_own = coordinates.evaluate(list(coordinates.constrained.values()), points)
     wanted = _entries(values, entry, 1)
     core = wanted.shape[2:]
-    if any(all_own[place].shape[1:][-len(core) :] != core for place in places):
+    if any(all_own[place].shape[max(1, all_own[place].ndim - len(core)) :] != core for place in places):
         return None
     own = [all_own[place].reshape(len(values), -1, *core) for place in places]
     sizes, joined = tuple(part.shape[1] for part in own), np.concatenate(own, axis=1)
