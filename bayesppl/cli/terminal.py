@@ -80,8 +80,7 @@ def leave_columns_to_remarks() -> None:
 def is_number(text: Any, decimal: str = ".", thousands: str | None = None) -> bool:
     """Return whether a text is written as a number, in the way that files are read."""
     if isinstance(text, str):
-        marks = SPACES if thousands == " " else thousands or ""
-        text = text.strip()
+        marks, text = parting(thousands), text.strip()
         if not set(marks).isdisjoint(text) and not grouped(re.escape(marks)).fullmatch(text):
             return False
         text = text.translate(str.maketrans(decimal, ".", marks))
@@ -90,6 +89,11 @@ def is_number(text: Any, decimal: str = ".", thousands: str | None = None) -> bo
     except ValueError:
         return False
     return str(text).isascii() and "_" not in str(text)  # which Python reads, and DuckDB does not
+
+
+def parting(thousands: str | None) -> str:
+    """List the marks that part thousands: the one that is given, or any space."""
+    return SPACES if thousands == " " else thousands or ""
 
 
 def grouped(marks: str) -> re.Pattern[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bayesppl.cli.files import COMPRESSED, LONGEST_LINE, STANDARD_INPUT, Dialect, opened, read_header
-from bayesppl.cli.terminal import SPACES, grouped
+from bayesppl.cli.terminal import SPACES, grouped, parting
 
 # What is taken for a missing cell besides empty ones, as pandas does.
 _GAPS = (
@@ -210,7 +210,7 @@ def plain_text(cell: str, dialect: Dialect) -> str:
     A mark of thousands that stands elsewhere makes text of a number: one that marks decimals is none.
     """
     marks = {"_": "x", ".": "x", dialect.decimal: "."}  # an x makes text of it
-    thousands = SPACES if dialect.thousands == " " else dialect.thousands or ""
+    thousands = parting(dialect.thousands)
     known = {mark: mark_of for mark, mark_of in marks.items() if mark not in thousands and mark != mark_of}
     plain = f"translate({cell}, {quoted(''.join(known) + thousands)}, {quoted(''.join(known.values()))})"
     if not thousands:
