@@ -61,6 +61,7 @@ GRAPHS = {
     "inverse": pt.linalg.inv(square),
     "logarithm of a determinant": pt.linalg.slogdet(square)[1],
     "cholesky": pt.linalg.cholesky(square @ square.mT + pt.eye(3)),
+    "slopes of cholesky": pytensor.grad(pt.linalg.cholesky(square @ square.mT + pt.eye(3)).sum(), square),
     "triangular": pt.linalg.solve_triangular(pt.tril(square), pt.ones((2, 3)), lower=True, b_ndim=1),
     "product with the same matrices": square @ pt.constant(np.arange(9.0).reshape(3, 3)),
     "product of matrices and vectors": (square @ x[:, 0][:, None])[..., 0],

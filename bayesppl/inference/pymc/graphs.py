@@ -344,14 +344,15 @@ def _at_points(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[
     """Replace variables of graphs by others that have an axis of points before their own.
 
     As PyTensor's ``vectorize_graph``, but shapes have no such axis: with one, what is reshaped to them would be
-    done point by point. Operations that hold a graph are replaced by it.
+    done point by point. Operations that hold a graph are replaced by it, those of matrices too.
     """
     found = dict(replacements)
     for node in toposort(outputs, blockers=replacements):
         inputs = [found.get(variable, variable) for variable in node.inputs]
         made: Any
-        if isinstance(node.op, OpFromGraph):
-            held = node.op.fgraph.unfreeze()
+        op = getattr(node.op, "core_op", node.op)
+        if isinstance(op, OpFromGraph):
+            held = op.fgraph.unfreeze()
             made = _at_points(held.outputs, dict(zip(held.inputs, inputs, strict=True)))
         elif all(new is old for new, old in zip(inputs, node.inputs, strict=True)):
             continue
@@ -359,7 +360,11 @@ def _at_points(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[
             made = node.op.make_node(*inputs)
         elif isinstance(node.op, Shape):
             made = [inputs[0].shape[inputs[0].ndim - node.inputs[0].ndim :]]
-        elif isinstance(node.op, Alloc) and inputs[1:] == node.inputs[1:]:
+        elif (
+            isinstance(node.op, Alloc)
+            and inputs[0].ndim == node.inputs[0].ndim + 1
+            and inputs[1:] == node.inputs[1:]
+        ):
             # not made by PyTensor, which looks for the static shape at great length
             axes = range(1, inputs[0].ndim)
             lead = ["x"] * (node.outputs[0].ndim - len(axes))
