@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bayesppl import datasets
-from bayesppl.cli import frame_columns, odd_cells
+from bayesppl.cli import frame_columns
 from bayesppl.cli.files import PLAIN, Dialect
 from bayesppl.cli.options import Chosen
 from bayesppl.cli.reader import DataFile
@@ -162,15 +162,15 @@ class Source:
 
     def _is_text(self, name: str) -> bool:
         """Return whether a column holds texts; refuse one of numbers for the most part."""
-        kind, n_present, n_numbers, *_ = self.file.columns[name]
-        if kind == "text" and odd_cells.NUMBERS_SHARE * n_present < n_numbers < n_present:
+        column = self.file.columns[name]
+        if column.kind == "text" and column.are_mostly_numbers and column.n_numbers < column.n_present:
             row, cell = self.file.odd_cell(name) or (0, "")
             raise ValueError(
                 f"column {name!r} holds numbers, but {cell!r} in row {row}; if that means a missing value, pass "
                 f"--na-values {cell!r}, otherwise leave the column out with --drop {name!r}, or take all its "
                 f"values for levels with --categorical {name!r}"
             )
-        return kind == "text"
+        return column.kind == "text"
 
 
 def embedded(data: str) -> FileRows:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesppl.cli.files import PLAIN, Dialect
-from bayesppl.cli.odd_cells import NUMBERS_SHARE, common, of_numbers, of_one_way, of_others, spelling
+from bayesppl.cli.odd_cells import common, of_numbers, of_one_way, of_others, spelling
 from bayesppl.cli.options import Chosen
 from bayesppl.cli.terminal import is_number, table
 from bayesppl.data.levels import FEW_LEVELS, are_near_unique
@@ -117,7 +117,7 @@ def remarks(
             continue
         texts = Counter(cells.dropna())
         odd = Counter({text: count for text, count in texts.items() if not is_number(text, decimal, thousands)})
-        if odd.total() < (1 - NUMBERS_SHARE) * n_cells:
+        if 2 * odd.total() < n_cells:
             yield f"column {name!r} is text, but {of_numbers(odd, texts, drop, decimal)}"
         elif advice := spelling(odd, texts):
             yield f"column {name!r} is text, but all its cells are numbers, such as {common(odd)}; {advice}"
@@ -126,7 +126,7 @@ def remarks(
                 f"column {name!r} is text, but most of its cells are numbers, such as {common(most)}; {advice}. "
                 f"As to the others, {common(odd - most)}: {of_others(odd - most)}"
             )
-        elif sum(count for text, count in texts.items() if _DATE.fullmatch(text)) > NUMBERS_SHARE * n_cells:
+        elif 2 * sum(count for text, count in texts.items() if _DATE.fullmatch(text)) > n_cells:
             yield (
                 f"column {name!r} holds dates, taken for {n_different} levels, which new rows will not have: "
                 f"{drop}, or put numbers such as the day of the year in its place"

@@ -44,9 +44,6 @@ _PARTED_BY_POINTS = re.compile(r"-?[1-9]\d{0,2}(\.\d{3})+")
 # Truth values in words that are not read as such.
 _TRUTHS = ("yes", "no", "y", "n", "t", "f", "ja", "nein", "wahr", "falsch", "oui", "non", "vrai", "faux")
 
-# Text is mostly numbers where more than this share of its cells are.
-NUMBERS_SHARE = 0.5
-
 
 def of_numbers(odd: Counter[str], texts: Counter[str], drop: str, decimal: str) -> str:
     """Describe what odd cells, or zeros before numbers, made text of a column of numbers."""
@@ -88,7 +85,7 @@ def of_one_way(odd: Counter[str]) -> Counter[str]:
     for unit, _ in Counter(filter(None, map(_unit, odd))).most_common(1):
         ways.append(Counter({cell: n for cell, n in odd.items() if _unit(cell) == unit}))
     most = max(ways, key=Counter.total)
-    return most if most.total() > NUMBERS_SHARE * odd.total() else Counter()
+    return most if 2 * most.total() > odd.total() else Counter()
 
 
 def spelling(odd: Counter[str], texts: Counter[str]) -> str | None:

@@ -72,8 +72,8 @@ class SurveyedColumn(NamedTuple):
 
     @property
     def are_mostly_numbers(self) -> bool:
-        """Whether half of the cells or more are written as numbers, in a text file."""
-        return 2 * self.n_numbers >= self.n_present
+        """Whether more than half of the cells are written as numbers, in a text file."""
+        return 2 * self.n_numbers > self.n_present
 
 
 class TextColumns:
