@@ -44,7 +44,8 @@ _PRIOR_ROWS, _PRIOR_WRONG = 20.0, 1.0
 def suspicious_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_weight: Any = None) -> pd.DataFrame:
     """Sort rows of the fit by the probability that their label is wrong, the most suspicious first.
 
-    Every row is predicted from all others, exactly and without refits; each row counts with the probability that
+    Every row is predicted from all others, exactly and without refits, by the predictive rule whatever the rule of
+    the fit; each row counts with the probability that
     its label is right, which takes some five to thirty passes. Of an overconfident model every error is sure, and
     the label is blamed for it: fit with ``calibration="temperature"`` where columns depend on each other. The
     temperature is learned anew with the weights of the rows.
@@ -86,7 +87,8 @@ def suspicious_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_weight:
     model = require_exact(fitted, "suspicious rows are found by").model
     if model.n_classes < 2:
         raise ValueError("there is one class only, so that no label can be another; fit two classes at least")
-    loo, rows = leave_one_out(fitted, X, y, sample_weight), require_training_rows(fitted, X, y, sample_weight)
+    rows = require_training_rows(fitted, X, y, sample_weight)
+    loo = leave_one_out(fitted, X, y, sample_weight, rule="predictive")
     table, power, wrong = encoded(model.family, rows.table), fitted.calibration, np.zeros(len(rows))
     for _ in range(_MOST_STEPS):
         noise = noise_rate(loo.log_score_i, rows.weights, model.n_classes)

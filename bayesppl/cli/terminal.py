@@ -98,7 +98,7 @@ def parting(thousands: str | None) -> str:
 
 def grouped(marks: str) -> re.Pattern[str]:
     """Describe numbers whose thousands are parted: groups of three digits, and of two before them, as in India."""
-    return re.compile(rf"[+-]?\d{{1,3}}([{marks}]\d{{2,3}})*[{marks}]\d{{3}}(\D.*)?")
+    return re.compile(rf"[+-]?\d{{1,3}}([{marks}]\d{{2,3}})*[{marks}]\d{{3}}([^\d{marks}][^{marks}]*)?")
 
 
 def table(

@@ -72,7 +72,7 @@ def without_missing(y: Any, unlabelled: Unlabelled) -> tuple[Any, Array]:
     if unlabelled.label is not None:
         there = np.flatnonzero(~absent)  # NA equals nothing, nor is it unequal
         known = cells[there].tolist()
-        if known and isinstance(known[0], str) != isinstance(unlabelled.label, str):
+        if known and not any(isinstance(label, str) == isinstance(unlabelled.label, str) for label in known):
             raise ValueError(
                 f"unlabelled_label={unlabelled.label!r} is of another type than the labels, such as {known[0]!r}, "
                 "so that it marks no row; give it in their type"
@@ -86,7 +86,7 @@ def without_missing(y: Any, unlabelled: Unlabelled) -> tuple[Any, Array]:
             "Input y contains NaN: a missing label in row ",
             int(np.argmax(absent)),
             " is no class. Drop such rows; in the fit of a classifier that has this parameter, unlabelled='drop' "
-            "leaves them out, unlabelled='learn' learns from their features",
+            "leaves them out, unlabelled='learn' learns from their features where all rows are given at once",
         )
     left = cells[~absent]
     return (left.tolist() if cells.dtype == object else left), absent

@@ -62,7 +62,8 @@ def changed(path: str, value: Any, params: Mapping[str, Any]) -> Any:
 _WEIGHTS = "class_weights=[...] (or 'uniform', 'empirical', or a bayesppl.Dirichlet) sets the class weights"
 _SMOOTHING = (
     "smoothing is a prior here: alpha pseudo-counts are probability=bayesppl.Beta(alpha, alpha) for BernoulliNB "
-    "and bayesppl.Dirichlet(alpha) for categories and words; with rule='mean' the probabilities are scikit-learn's"
+    "and bayesppl.Dirichlet(alpha) for categories and words; with rule='mean' and class_weights='empirical' the "
+    "probabilities are scikit-learn's"
 )
 _GUIDE = "; see 'Migrate from scikit-learn' in the documentation"
 _INSTEAD: Mapping[str, str] = {

@@ -62,6 +62,16 @@ def test_planted_errors_come_first(load):
     assert (found["label"].sort_index() == y).all()
 
 
+@pytest.mark.parametrize("gap", [2.0, 9.0])
+def test_the_rule_of_the_fit_plays_no_part(gap):
+    rng = np.random.default_rng(0)
+    y = np.append(np.arange(40) % 2, 2)
+    X = rng.normal(size=(41, 2)) + gap * y[:, None]
+    expected = bp.GaussianNB().fit(X, y).suspicious_rows()
+    for rule in ("mean", "map", "mle"):
+        pd.testing.assert_frame_equal(bp.GaussianNB(rule=rule).fit(X, y).suspicious_rows(), expected)
+
+
 def test_rows_that_are_left_out_by_refits_are_as_suspicious():
     """At the end the probabilities reproduce themselves; the share of wrong labels settles long before."""
     rng = np.random.default_rng(1)

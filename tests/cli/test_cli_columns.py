@@ -24,6 +24,7 @@ from pyarrow import csv
 import bayesppl as bp
 from bayesppl.cli import file_rows, frame_columns, main, odd_cells
 from bayesppl.cli.files import Dialect
+from bayesppl.cli.terminal import is_number
 
 
 @pytest.fixture
@@ -172,7 +173,7 @@ def test_a_decimal_comma_beside_commas_that_part_thousands_is_named_alone():
     (remark,) = frame_columns.remarks(pd.DataFrame({"price": [*prices, "12,5"]}), Dialect(thousands=","))
     assert "only 1 of its 40 cells are no numbers: '12,5' (1); write all decimals with the same mark" in remark
     advice = odd_cells.remedy("12,5", Dialect(thousands=","), among_numbers=True)
-    assert advice == "its mark of thousands parts no groups of three digits; write all decimals with the same mark"
+    assert advice == "if ',' marks decimals, pass --decimal ,; otherwise correct the groups of digits"
 
 
 def test_a_mark_among_numbers_with_decimal_commas_is_recognised():
@@ -552,6 +553,33 @@ def test_a_mark_of_thousands_stands_before_three_digits(run, tmp_path):
     assert status == 0
     found = bp.load(tmp_path / "m.npz").estimates()["mean"].sel(estimate="mle")
     np.testing.assert_allclose(found.values[:, 0], [(1192 + 12300.5) / 2, (2 + 312300) / 2])
+
+
+def test_marks_of_thousands_part_all_of_a_number_or_none(run, tmp_path):
+    """192.168.1.1 is no number, and neither is 1.234.5."""
+    path = tmp_path / "t.csv"
+    lines = [f"192.168.1.1{i};1.2{i}{i},50;a\n192.168.11.{i};2.3{i}{i},10;b\n" for i in range(1, 7)]
+    path.write_text("source;amount;kind\n" + "".join(lines))
+    options = ["--sep", ";", "--decimal", ",", "--thousands", ".", "--target", "kind", "--model", "gaussian-nb"]
+    status, _, err = run("fit", path, *options, "--save", tmp_path / "m.npz")
+    assert (status, "column 'source' is text" in err or "'source' holds" in err) == (2, True), err
+    assert run("fit", path, *options, "--drop", "source", "--save", tmp_path / "m.npz")[0] == 0
+    for cell in ("192.168.1.1", "1.234.5", "1.234,5.6"):
+        assert not is_number(cell, ",", ".")
+    assert is_number("1.234.567,5e3", ",", ".")
+    assert is_number("12,34,567.5", ".", ",")
+
+
+def test_decimal_commas_beside_a_fit_whose_thousands_commas_part_have_advice_that_helps(run, tmp_path):
+    fit, new = tmp_path / "us.csv", tmp_path / "eu.csv"
+    fit.write_text('price,kind\n"1,394.47",a\n"1,216.06",a\n"2,469.42",b\n"2,950.10",b\n')
+    new.write_text('price\n"1394,47"\n"2216,06"\n')
+    model = tmp_path / "m.npz"
+    options = ["--target", "kind", "--model", "gaussian-nb", "--thousands", ",", "--save", model]
+    assert run("fit", fit, *options)[0] == 0
+    status, _, err = run("predict", model, new)
+    assert (status, "if ',' marks decimals, pass --decimal ,; otherwise" in err) == (2, True)
+    assert run("predict", model, new, "--decimal", ",")[0] == 0
 
 
 def test_points_under_another_mark_of_decimals_have_advice(run, tmp_path):

@@ -44,6 +44,9 @@ def test_a_mark_that_can_equal_no_label_is_refused():
     for y, mark in ((FEW, "-1"), (FEW.astype(str), -1)):
         with pytest.raises(ValueError, match=f"unlabelled_label={mark!r} is of another type than the labels"):
             fitted(y, unlabelled="learn", unlabelled_label=mark)
+    for y in (["a", -1, "b", "a"], [-1, "a", "b", "a"]):
+        clf = bp.GaussianNB(unlabelled="drop", unlabelled_label=-1).fit([[0.0], [2.0], [4.0], [1.0]], y)
+        assert clf.class_count_.sum() == 3
     with pytest.raises(TypeError, match=r"unlabelled_label must be one label, found \[-1\]"):
         fitted(FEW, unlabelled="learn", unlabelled_label=[-1])
     with pytest.warns(UserWarning, match="-1 is taken for a class, beside 0 to 2"):

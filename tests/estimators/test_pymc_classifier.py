@@ -11,6 +11,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 import xarray as xr
+from pytensor.compile.ops import wrap_py
 from scipy.special import expit
 from scipy.stats import betabinom, dirichlet_multinomial, laplace, norm, poisson
 from sklearn.base import clone
@@ -497,6 +498,27 @@ def test_missing_cells_of_a_sampled_part_are_not_imputed():
         clf.impute({"total": [3, 4], "part": [np.nan, 1.0]})
     whole = clf.impute({"total": [3, 4], "part": [0.5, 1.0]})
     assert whole.columns.tolist() == ["total", "part"]
+
+
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.ConvergenceWarning")
+def test_a_function_without_gradient_takes_the_draws_of_other_samplers():
+    @wrap_py(itypes=[pt.dvector], otypes=[pt.dvector])
+    def response(rate):
+        return np.sqrt(rate**2 + 0.1)
+
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=[0, 0, 1, 1])
+        rate = pm.Gamma("rate", 2.0, 1.0, shape=2)
+        pm.Poisson("x", response(rate)[label], observed=[1, 0, 4, 2])
+    with pytest.raises(
+        ValueError, match=r"no gradient \(.*response.*\), .* other samplers .* draws=pm.sample\(\)"
+    ):
+        bp.from_pymc(model, "y", inference=bp.NUTS(draws=20, tune=20, chains=1))
+    drawn = np.random.default_rng(0).gamma(3.0, 0.5, (1, 200, 2))
+    draws = xr.DataTree.from_dict({"posterior": xr.Dataset({"rate": (("chain", "draw", "rate_dim_0"), drawn)})})
+    clf = bp.from_pymc(model, "y", draws=draws)
+    masses = poisson(np.sqrt(drawn[0] ** 2 + 0.1)).pmf(2).mean(0)
+    np.testing.assert_allclose(clf.predict_proba({"x": [2]})[0], masses / masses.sum(), rtol=1e-10)
 
 
 def test_a_label_without_rows_is_refused():

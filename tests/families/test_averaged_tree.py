@@ -266,8 +266,9 @@ def test_what_trees_have_not_is_refused_with_the_reason():
     for rule, message in (("mean", "no tree"), ("map", "no mode"), ("mle", "no single tree")):
         with pytest.raises(bp.UndefinedEstimateError, match=message):
             clf.predict(NEW, rule=rule)
-    with pytest.raises(ValueError, match="trees have no model in PyMC"):
-        clf.to_pymc()
+    for tree in (clf, bp.TreeNB().fit(X, Y, np.full(len(Y), 2.0))):
+        with pytest.raises(ValueError, match="trees have no model in PyMC"):
+            tree.to_pymc()
 
 
 def test_intervals_hold_the_average():

@@ -4,8 +4,11 @@ from functools import partial
 
 import numpy as np
 import pymc as pm
+import pytensor
 import pytensor.tensor as pt
 import pytest
+from pymc.distributions.dist_math import check_parameters
+from pytensor.compile.ops import wrap_py
 from registry import BINARY, BITS, CODES, COUNTS, LEVELS, REAL, WORDS, quick_and_slow
 
 from bayesppl.inference.pymc.reading.recognition import read
@@ -90,6 +93,41 @@ def means_of_a_density_with_a_gap(y):
         return pm.logp(pm.Normal.dist(0.5, 2.0), value) + gap
 
     _vectors(pm.CustomDist("mu", logp=log_density, shape=(K, D)), KNOWN, y)
+
+
+def means_that_are_checked_by_their_density(y):
+    def log_density(value):
+        return check_parameters(pm.logp(pm.Normal.dist(0.5, 2.0), value), value >= -1.0, msg="value >= -1")
+
+    _vectors(pm.CustomDist("mu", logp=log_density, shape=(K, D)), KNOWN, y)
+
+
+def means_of_one_class_that_another_density_checks(y):
+    def log_density(value, other):
+        density = pm.logp(pm.Normal.dist(0.5, 2.0), value)
+        return check_parameters(density, (other < 1.3999) | (other > 1.4001), msg="no gap")
+
+    first = pm.Normal("first", 0.5, 2.0, shape=D)
+    others = pm.CustomDist("others", first, logp=log_density, shape=(K - 1, D))
+    _vectors(pt.concatenate([first[None], others]), KNOWN, y)
+
+
+def means_of_one_class_that_another_density_compares(y):
+    def log_density(value, other):
+        return pm.logp(pm.Normal.dist(0.5, 2.0), value) + pt.switch(other > 1e9, -np.inf, 0.0)
+
+    first = pm.Normal("first", 0.5, 2.0, shape=D)
+    others = pm.CustomDist("others", first, logp=log_density, shape=(K - 1, D))
+    _vectors(pt.concatenate([first[None], others]), KNOWN, y)
+
+
+def probabilities_that_are_checked_by_their_density(y):
+    def log_density(value):
+        return check_parameters(pt.zeros_like(value), value >= 0.2, value <= 0.8, msg="0.2 to 0.8")
+
+    start, transform = np.full((K, 3), 0.5), pm.distributions.transforms.logodds
+    probability = pm.CustomDist("probability", logp=log_density, shape=(K, 3), initval=start, transform=transform)
+    pm.Bernoulli("x", probability[y], observed=BITS)
 
 
 def means_of_a_density_with_a_narrow_peak(y):
@@ -271,6 +309,44 @@ def precisions_that_grow_from_class_to_class(y):
     _of_precisions(pt.cumsum(pt.stack(steps), axis=0), y)
 
 
+def _shared_out(least, df):
+    """Declare two precisions of gamma priors, none of which is less than a share of both."""
+    one, other = pm.ChiSquared("one", df), pm.ChiSquared("other", df)
+    share = least + (1 - 2 * least) * one / (one + other)
+    return (one + other) * pt.stack([share, 1 - share])
+
+
+def _a_wishart_of_parts(y, largest=1.0, least=0.0):
+    """Declare a precision of Wishart(3, 1), whose correlation is at most ``largest``."""
+    z = pm.StudentT("z", nu=2.0, mu=0.0, sigma=np.sqrt(0.5))
+    squares, correlation = _shared_out(least, 3), largest * z / pt.sqrt(1 + z**2)
+    one, other = pt.sqrt(squares)
+    e = pm.Normal("e", 0.0, 1.0, shape=(K, D))
+    last = e[:, 1] / (other * pt.sqrt(1 - correlation**2))
+    mu = pt.stack([(e[:, 0] - correlation * other * last) / one, last], axis=1)
+    below = correlation * one * other
+    tau = pt.stack([pt.stack([one**2, below]), pt.stack([below, other**2])])
+    pm.MvNormal("x", mu[y], tau=tau, observed=REAL)
+
+
+def precisions_whose_correlation_has_a_limit(y):
+    _a_wishart_of_parts(y, largest=0.95)
+
+
+def precisions_of_columns_whose_ratio_has_limits(y):
+    _a_wishart_of_parts(y, least=0.02)
+
+
+def _precisions_of_two_classes(y, least=0.0):
+    precisions = pt.concatenate([_shared_out(least, 2), pm.ChiSquared("third", 2)[None]])
+    mu = pm.Normal("z", 0.0, 1.0, shape=K) / pt.sqrt(precisions)
+    pm.MvNormal("x", mu[:, None][y], tau=precisions[:, None, None][y], observed=REAL[:, :1])
+
+
+def precisions_of_classes_whose_ratio_has_limits(y):
+    _precisions_of_two_classes(y, least=0.02)
+
+
 def means_of_a_spike_and_a_slab(y):
     mu = pm.Normal("mu", 0.0, 3.0, shape=K)
     spike = pm.logp(pm.Normal.dist(1.0, 0.01), mu) - pm.logp(pm.Normal.dist(0.0, 3.0), mu)
@@ -295,11 +371,24 @@ def _with_a_bonus(bonus):
     return declare
 
 
+def _in_a_gap(mu, choose):
+    return choose((mu > 1.4249) & (mu < 1.4251), 8.0, 0.0)
+
+
+@wrap_py(itypes=[pt.dvector], otypes=[pt.dvector])
+def _far_out(mu):
+    return _in_a_gap(mu, np.where)
+
+
 BONUSES = {
     "floor": lambda mu: 8.0 * pt.exp(-((pt.floor(300 * mu) - 427) ** 2)),
     "table": lambda mu: pt.constant(np.eye(1, 100, 42)[0])[pt.cast(pt.floor(300 * mu), "int64") % 100],
     "not a number": lambda mu: 8.0 * pt.isnan(pt.sqrt(1e-4 - (mu - 1.425) ** 2)),
     "remainder": lambda mu: pt.mod(mu, 500.0) - mu,
+    "loop": lambda mu: pytensor.scan(lambda one: _in_a_gap(one, pt.switch), mu, return_updates=False),
+    "power": lambda mu: 8.0 * pt.pow(np.float64(3.0), -(((mu - 1.425) / 0.001) ** 2)),
+    "hyperbola": lambda mu: 8.0 / pt.cosh((mu - 1.425) / 0.001),
+    "function of one's own": _far_out,
 }
 
 
@@ -347,6 +436,10 @@ NEAR_MISSES = [
     means_that_jump_within_a_gap,
     means_in_order,
     means_of_a_density_with_a_gap,
+    means_that_are_checked_by_their_density,
+    means_of_one_class_that_another_density_checks,
+    means_of_one_class_that_another_density_compares,
+    probabilities_that_are_checked_by_their_density,
     means_of_a_density_with_a_narrow_peak,
     a_rate_of_two_columns_scaled_in_one,
     a_rate_of_two_classes_scaled_in_one,
@@ -375,6 +468,9 @@ NEAR_MISSES = [
     events_of_a_capped_exposure,
     means_cut_off_at_one_deviation,
     means_cut_off_at_one_deviation_of_all_classes,
+    precisions_whose_correlation_has_a_limit,
+    precisions_of_columns_whose_ratio_has_limits,
+    precisions_of_classes_whose_ratio_has_limits,
     pytest.param(precisions_that_grow_from_class_to_class, marks=pytest.mark.slow),
 ]
 
@@ -468,6 +564,8 @@ def means_and_precisions(y):
         rates_that_divide_a_total,
         levels_of_a_broken_stick,
         means_and_a_precision_of_all_classes,
+        _a_wishart_of_parts,
+        _precisions_of_two_classes,
         pytest.param(means_and_precisions, marks=pytest.mark.slow),
     ],
 )

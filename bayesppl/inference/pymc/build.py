@@ -65,17 +65,17 @@ def to_pymc(
 
     one_of("likelihood", likelihood, get_args(Likelihood))
     declared = encoded if likelihood == "rows" else None
-    if likelihood == "rows" and declared is None:
-        raise ValueError(
-            "likelihood='rows' needs the rows, but only their sums are left: weighted rows, batches (partial_fit, "
-            "forget, merge, discount) and pickles keep no rows. Use likelihood='statistics', which has the same "
-            "posterior."
-        )
     coords = dict(model.coords)
     if declared is not None:
         coords["row"] = list(range(len(declared.codes)))
     with pm.Model(coords=coords) as pymc_model:
-        declared_parts = prior.declare(model.dims)
+        declared_parts = prior.declare(model.dims)  # refused first by families that have no model in PyMC
+        if likelihood == "rows" and declared is None:
+            raise ValueError(
+                "likelihood='rows' needs the rows, but only their sums are left: weighted rows, batches "
+                "(partial_fit, forget, merge, discount) and pickles keep no rows. Use likelihood='statistics', "
+                "which has the same posterior."
+            )
         weights, variables = declared_parts[CLASS_WEIGHTS][CLASS_WEIGHTS], declared_parts["features"]
         if declared is not None:
             pm.Categorical("y", p=weights, observed=declared.codes, dims="row")

@@ -11,15 +11,15 @@ import pytensor.tensor as pt
 from pymc.distributions.distribution import SymbolicRandomVariable
 from pymc.logprob.utils import CheckParameterValue
 from pytensor.compile.builders import OpFromGraph
+from pytensor.compile.ops import FromFunctionOp
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant
 from pytensor.graph.replace import vectorize_graph
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.graph.rewriting.utils import rewrite_graph
-from pytensor.graph.traversal import ancestors, toposort
+from pytensor.graph.traversal import ancestors, graph_inputs, toposort
 from pytensor.scalar import Abs, ScalarMaximum, ScalarMinimum, Second, Sign, upcast
 from pytensor.scalar import basic as scalars
-from pytensor.scalar.math import Erf, Erfc, Sigmoid, Softplus
 from pytensor.tensor.basic import Alloc, Join, MakeVector, ScalarFromTensor
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from pytensor.tensor.math import All, Dot
@@ -59,8 +59,11 @@ _REMAINDERS = (scalars.Mod, scalars.IntDiv)
 _COMPARED = (SortOp, scalars.Clip, scalars.LogicalComparison, ScalarMaximum, ScalarMinimum)
 _OF_PIECES = (*_COMPARED, *_ROUNDED, *_REMAINDERS)
 
-#: Operations by which analytic functions have peaks that are as narrow as a piece.
-_PEAKED = (scalars.Exp, scalars.Exp2, scalars.Expm1, scalars.Tanh, Sigmoid, Softplus, Erf, Erfc)
+#: Functions of numbers, beside powers, that have no peaks as narrow as a piece, whatever they are made of.
+_BROAD = (
+    *(scalars.Add, scalars.Sub, scalars.Mul, scalars.TrueDiv, scalars.Reciprocal, scalars.Neg, scalars.Sqr),
+    *(scalars.Sqrt, scalars.Log, scalars.Log1p, scalars.Identity, scalars.Cast, scalars.Second),
+)
 
 
 def has_pieces(outputs: Iterable[Any], inputs: Iterable[Any], *, of_halves: bool = True) -> bool:
@@ -69,8 +72,14 @@ def has_pieces(outputs: Iterable[Any], inputs: Iterable[Any], *, of_halves: bool
     return any(
         isinstance(getattr(node.op, "scalar_op", node.op), operations)
         or (not _is_real(node.outputs[0]) and any(map(_is_real, node.inputs)))
+        or _is_opaque(node.op)
         for node in _moved(outputs, inputs)
     )
+
+
+def _is_opaque(op: Any) -> bool:
+    """Whether an operation is a function of the user's own, by ``wrap_py`` or a class."""
+    return isinstance(op, FromFunctionOp) or not type(op).__module__.startswith(("pytensor.", "pymc."))
 
 
 def _is_real(variable: Any) -> bool:
@@ -78,8 +87,17 @@ def _is_real(variable: Any) -> bool:
 
 
 def has_peaks(outputs: Iterable[Any], inputs: Iterable[Any]) -> bool:
-    """Whether graphs hold exponentials of the inputs, or what is made of them."""
-    return any(isinstance(getattr(node.op, "scalar_op", None), _PEAKED) for node in _moved(outputs, inputs))
+    """Whether graphs hold exponentials of the inputs, or other functions that may have narrow peaks."""
+    return any(
+        isinstance(node.op, Elemwise)
+        and not isinstance(node.op.scalar_op, _BROAD)
+        and not (isinstance(node.op.scalar_op, scalars.Pow) and not _is_moving(node.inputs[1]))
+        for node in _moved(outputs, inputs)
+    )
+
+
+def _is_moving(exponent: Any) -> bool:
+    return not all(isinstance(leaf, Constant) for leaf in graph_inputs([exponent]))
 
 
 def _moved(outputs: Iterable[Any], inputs: Iterable[Any]) -> Iterator[Any]:
@@ -89,7 +107,7 @@ def _moved(outputs: Iterable[Any], inputs: Iterable[Any]) -> Iterator[Any]:
         if not moved.isdisjoint(node.inputs) and not isinstance(node.op, Shape | Shape_i):
             yield node
             moved.update(node.outputs)
-            if isinstance(node.op, OpFromGraph):
+            if hasattr(node.op, "fgraph"):  # what holds a graph, loops among them
                 yield from _moved(node.op.fgraph.outputs, node.op.fgraph.inputs)
 
 

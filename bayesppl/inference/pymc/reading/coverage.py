@@ -33,9 +33,6 @@ SHARES = (1e-3, 1e-2, 0.1, 1.0)
 #: Points at these ends, and how many sets of variables are moved there: all, and some at random.
 ENDS, SUBSETS = 10, 3
 
-#: How far correlations must get: up and down, unless matrices of the opposite ones are looked for.
-CORRELATION = 0.3
-
 #: Transforms from all real numbers to all values of a variable, entry by entry.
 _ENTRYWISE = (transforms.LogTransform, transforms.LogOddsTransform, transforms.IntervalTransform)
 
@@ -72,8 +69,9 @@ def falls_short(density: PriorDensity, belief: Conjugate, rng: np.random.Generat
     for name, event in natural.events.items():
         if event != "scalar" and (_is_of_wisharts(density, name) or _is_of_dirichlets(density, name, rng)):
             continue
-        both_ways = density.matches is not None
-        if not _covers(name, event, usual[name], [theta[name] for theta in ends], both_ways=both_ways):
+        # how far matrices get is looked for below
+        reaching = name if event == "scalar" else "probability"
+        if event != "matrix" and not _reaches(reaching, usual[name], [theta[name] for theta in ends]):
             return f"its prior does not cover every {name} of the family"
         together[name] = event
     # where they stand for variables one to one, no entry of a parameter bounds another of the same
@@ -172,28 +170,6 @@ def _ends(coordinates: Coordinates, rng: np.random.Generator) -> list[list[Array
                     points[place] = points[place] + share * reach * signs
             found.append(points)
     return found
-
-
-def _covers(name: str, event: Event, usual: Array, ends: Sequence[Array], *, both_ways: bool) -> bool:
-    """Whether the ends come close to those of the space of a parameter."""
-    if event == "scalar":
-        return _reaches(name, usual, ends)
-    if event != "matrix":
-        return _reaches("probability", usual, ends)
-    # how far variances get is hard to say where matrices are nearly singular; no transform confines them
-    found = np.concatenate([_correlations(matrices) for matrices in ends])
-    with np.errstate(all="ignore"):
-        high, low = np.nanmax(found, axis=0), np.nanmin(found, axis=0)
-    reach = np.minimum(high, -low) if both_ways else np.maximum(high, -low)
-    return bool((reach > CORRELATION).all())
-
-
-def _correlations(matrices: Array) -> Array:
-    """Compute the correlations below the diagonals of covariance matrices."""
-    rows, columns = np.tril_indices(matrices.shape[-1], -1)
-    with np.errstate(all="ignore"):
-        roots = np.sqrt(np.einsum("...ii->...i", matrices))
-        return np.asarray(matrices[..., rows, columns] / (roots[..., rows] * roots[..., columns]))
 
 
 def _reaches(name: str, usual: Array, ends: Sequence[Array]) -> bool:

@@ -18,13 +18,16 @@ from bayesppl.kernels.arrays import Array
 TIMES, LOGS = 100.0, 12.0
 
 #: Values of parameters whose variables are looked for, in so many steps, and how close to them is found.
-TARGETS, STEPS, SOLVED = 20, 60, 1e-6
+TARGETS, STEPS, SOLVED = 20, 300, 1e-6
 
-#: Over how many steps the targets move out to their places: at once, or slowly where Newton's method diverges.
-RAMPS = 1, 15, 30
+#: The shortest stride towards the values that are looked for, a share of the way.
+LEAST = 1e-3
 
-#: How far an entry of a Cholesky factor must get, in units of the diagonal: to correlations of .9.
-RATIO = 2.0
+#: Newton's steps within a stride.
+TRIES = 10
+
+#: How far entries of a Cholesky factor must get, in units of the diagonal: all to correlations of .9, one to .995.
+RATIO, FURTHER = 2.0, 10.0
 
 
 def is_mean_bound(density: PriorDensity, rng: np.random.Generator) -> bool:
@@ -59,7 +62,7 @@ def are_bound(density: PriorDensity, events: Mapping[str, Event], rng: np.random
     goal, reach = np.concatenate(goals, axis=1), np.concatenate(reaches)
     entries = pt.concatenate([graph.ravel() for graph in graphs])
     slopes = jacobian(coordinates, entries, len(reach))
-    return not any(_finds(coordinates, [entries, slopes], points, goal, reach, ramp) for ramp in RAMPS)
+    return not _finds(coordinates, [entries, slopes], points, goal, reach)
 
 
 def _matrices(graph: Any, usual: Array, rng: np.random.Generator) -> tuple[Any, Array, Array]:
@@ -73,39 +76,64 @@ def _matrices(graph: Any, usual: Array, rng: np.random.Generator) -> tuple[Any, 
     unit = np.linalg.inv(np.median(roots, axis=0))
     other = np.stack([rng.permutation(of_class) for of_class in np.moveaxis(roots, 1, 0)], axis=1)
     signs = rng.choice([-1.0, 1.0], other.shape[:-1])
-    is_rescaled = np.arange(TARGETS).reshape(-1, *[1] * (other.ndim - 1)) % 2 == 0
-    logs = np.where(is_rescaled, np.linspace(-LOGS, LOGS, TARGETS).reshape(is_rescaled.shape), 0)
-    goal = _of_root(np.exp(logs / 2) * unit @ (signs[..., None] * other * signs[..., None, :]), np)
-    ratios = goal[..., other.shape[-1] :]
-    ratios += np.where(is_rescaled[..., 0], 0, rng.uniform(-RATIO, RATIO, ratios.shape))
+    goal = _of_root(unit @ (signs[..., None] * other * signs[..., None, :]), np)
+    logs, ratios = np.split(goal, [other.shape[-1]], axis=-1)
+    # every other target has other variances, those of columns and of all together, and the rest other correlations
+    half = LOGS / 4
+    logs[::2] += rng.uniform(-half, half, logs[::2].shape) + rng.uniform(-half, half, logs[::2, ..., :1].shape)
+    is_far = np.argsort(rng.random(ratios.shape), axis=-1) == 0
+    ratios[1::2] += (rng.uniform(-1, 1, ratios.shape) * np.where(is_far, FURTHER, RATIO))[1::2]
     reach = np.ptp(_of_root(unit @ roots, np), axis=0)
     return _of_root(pt.constant(unit) @ pt.linalg.cholesky(graph), pt), goal, reach
 
 
 def _finds(
-    coordinates: Coordinates, graphs: Sequence[Any], points: Sequence[Array], goal: Array, reach: Array, ramp: int
+    coordinates: Coordinates, graphs: Sequence[Any], points: Sequence[Array], goal: Array, reach: Array
 ) -> bool:
-    """Whether Newton's method finds the variables of all goals, which move out to their places over some steps."""
-    points, first = list(points), None
+    """Whether Newton's method finds the variables of all goals, led there in strides where it diverges."""
     ends = np.cumsum([points[place][0].size for place in coordinates.moving])[:-1]
-    for step in range(STEPS):
-        try:
-            with np.errstate(all="ignore"):
-                now, rates = coordinates.evaluate(graphs, points)
-        except np.linalg.LinAlgError:
-            return False
-        if first is None:
-            first = now
-        share = min(1.0, (step + 1) / ramp)
-        gap = (now - first - share * (goal - first)) / reach
-        if share == 1 and (np.abs(gap) < SOLVED).all():
-            return True
-        if not np.isfinite(rates).all():
-            return False
-        steps = _solutions(rates / reach[:, None], gap)
+    first, rates = coordinates.evaluate(graphs, points)
+    values, reached, points = first, list(points), list(points)
+    # how much of the way is done, the length of the next stride, and how many steps it has taken
+    done, stride, tries = np.zeros(TARGETS), np.ones(TARGETS), np.zeros(TARGETS)
+    for _ in range(STEPS):
+        gap = _gap(values, first, goal, done + stride) / reach
+        is_there = (np.abs(gap) < SOLVED).all(1)
+        is_lost = ~is_there & (~np.isfinite(rates).all((1, 2)) | (tries == TRIES))
+        done = np.where(is_there, done + stride, done)
+        stride = np.select([is_there, is_lost], [2 * stride, stride / 4], stride)
+        tries = np.where(is_there | is_lost, 0, tries + 1)
+        for place in coordinates.moving:
+            reached[place] = np.where(_along(is_there, points[place]), points[place], reached[place])
+            points[place] = np.where(_along(is_lost, points[place]), reached[place], points[place])
+        left = done < 1
+        if not left.any() or stride.min() < LEAST:
+            return not left.any()
+        points, reached = [v[left] for v in points], [v[left] for v in reached]
+        state = values, rates, first, goal, done, stride, tries
+        values, rates, first, goal, done, stride, tries = (v[left] for v in state)
+        moves = ~is_lost[left]
+        gap = _gap(values, first, goal, done + stride) / reach
+        steps = np.zeros((len(gap), coordinates.size))
+        steps[moves] = _solutions(rates[moves] / reach[:, None], gap[moves])
         for place, own in zip(coordinates.moving, np.split(steps, ends, axis=1), strict=True):
             points[place] = points[place] - coordinates.step(place, own)
+        try:
+            with np.errstate(all="ignore"):
+                values, rates = coordinates.evaluate(graphs, points)
+        except np.linalg.LinAlgError:  # of one of them: all strides are shortened
+            values, rates = np.full_like(values, np.nan), np.full_like(rates, np.nan)
     return False
+
+
+def _gap(values: Array, first: Array, goal: Array, share: Array) -> Array:
+    """Return what is left to a share of the way from the first values to the goal."""
+    return np.asarray(values - first - np.minimum(1, share)[:, None] * (goal - first))
+
+
+def _along(values: Array, entries: Array) -> Array:
+    """Give a value of each point the axes of entries at the points."""
+    return values.reshape(-1, *[1] * (entries.ndim - 1))
 
 
 def _solutions(slopes: Array, gaps: Array) -> Array:

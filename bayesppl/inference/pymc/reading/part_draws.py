@@ -59,7 +59,13 @@ def run(
     units = [np.broadcast_to(coordinates.units[p], coordinates.start[p].shape).ravel() for p in places]
     spread = spread_of(coordinates.model, [coordinates.free[p] for p in places], np.concatenate(units))
     values, start = [coordinates.values[p] for p in places], [coordinates.start[p] for p in places]
-    density = density_of(graph, values, start, spread)
+    try:
+        density = density_of(graph, values, start, spread)
+    except NotImplementedError as error:
+        raise ValueError(
+            f"the density has no gradient ({error}), without which it is not sampled here: pass the draws that "
+            "other samplers make of this model, draws=pm.sample()"
+        ) from error
     found = kept or Run(*settings.run(density, compile_density(density, settings.speaks)))
     lead, drawn = found.points.shape[:2], found.points
     points = [np.broadcast_to(values, (lead[0] * lead[1], *values.shape)) for values in coordinates.start]

@@ -165,17 +165,18 @@ class Coordinates:
 
         Where PyMC checks their parameters, they return a number all the same; see :meth:`support`.
         """
-        return self.once(("log prior", jacobian), lambda: without_checks(self._checked(jacobian)))
+        return self.once(("log prior", jacobian), lambda: without_checks(self.checked(jacobian)))
 
     def support(self, places: Sequence[int]) -> Any:
         """Return zero where every check of the prior is passed and minus infinity elsewhere, a scalar graph.
 
         Of checks that depend on the variables at some places alone: a mean may be the shape of a gamma prior.
         """
-        checks = conditions(self._checked(jacobian=True))
+        checks = conditions(self.checked(jacobian=True))
         return within([check for check in checks if self.above(check) <= {*places}], pt.zeros(()))
 
-    def _checked(self, jacobian: bool) -> list[Any]:
+    def checked(self, jacobian: bool) -> list[Any]:
+        """Return log densities with what PyMC checks before it takes them, as :meth:`log_prior`."""
         return self.once(("checked", jacobian), partial(self._checked_log_prior, jacobian))
 
     def _checked_log_prior(self, jacobian: bool) -> list[Any]:

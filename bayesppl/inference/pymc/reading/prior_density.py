@@ -216,7 +216,7 @@ def _of_pieces(coordinates: Coordinates, theta: Mapping[str, Any]) -> str | None
     if has_pieces(coordinates.potentials, coordinates.free):
         return "a potential compares its parameters"
     if has_peaks(coordinates.potentials, coordinates.free):
-        return "a potential takes exponentials of its parameters"
+        return "a potential takes functions of its parameters that may have narrow peaks, such as exponentials"
     constrained = list(coordinates.constrained.values())
     moved = [constrained[place] for place in coordinates.moving]
     for name, graph in theta.items():
@@ -228,9 +228,9 @@ def _of_pieces(coordinates: Coordinates, theta: Mapping[str, Any]) -> str | None
         if isinstance(variable.owner.op, MixtureRV):
             return f"the prior of {variable.name!r} is a mixture"
         if isinstance(variable.owner.op, CustomDistRV | SymbolicRandomVariable):
-            density = coordinates.log_prior(jacobian=True)[place]
-            if has_pieces([density], [coordinates.values[place]]):
-                return f"the prior density of {variable.name!r} compares its values"
+            density = coordinates.checked(jacobian=True)[place]
+            if has_pieces([density], [coordinates.values[place] for place in coordinates.moving]):
+                return f"the prior density of {variable.name!r} compares values, or checks them"
     return None
 
 
