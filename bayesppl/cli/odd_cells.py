@@ -122,9 +122,8 @@ def remedy(cell: str, dialect: Dialect | None, *, among_numbers: bool) -> str:
     if is_number(cell) or (is_parted and decimal is None):
         return "convert the column to numbers"
     if thousands and decimal and is_number(cell.replace(thousands, ""), decimal):
-        return (
-            f"if {thousands!r} marks decimals, pass --decimal {thousands}; otherwise correct the groups of digits"
-        )
+        decimals = f"if {thousands!r} marks decimals, pass --decimal {thousands}; otherwise " * (thousands in ",.")
+        return f"{decimals}correct its groups of digits"
     if is_parted and "." not in cell and decimal == ".":
         return "if the comma is part of a number, pass --decimal , or --thousands ,"
     if decimal is not None and (advice := spelling(Counter([cell]), Counter())):

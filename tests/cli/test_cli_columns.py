@@ -173,7 +173,9 @@ def test_a_decimal_comma_beside_commas_that_part_thousands_is_named_alone():
     (remark,) = frame_columns.remarks(pd.DataFrame({"price": [*prices, "12,5"]}), Dialect(thousands=","))
     assert "only 1 of its 40 cells are no numbers: '12,5' (1); write all decimals with the same mark" in remark
     advice = odd_cells.remedy("12,5", Dialect(thousands=","), among_numbers=True)
-    assert advice == "if ',' marks decimals, pass --decimal ,; otherwise correct the groups of digits"
+    assert advice == "if ',' marks decimals, pass --decimal ,; otherwise correct its groups of digits"
+    advice = odd_cells.remedy("1'47", Dialect(thousands="'"), among_numbers=True)
+    assert advice == "correct its groups of digits"
 
 
 def test_a_mark_among_numbers_with_decimal_commas_is_recognised():

@@ -149,6 +149,10 @@ def rates_cut_off_far_out_and_shaped_like_others(y):
     pm.Poisson("x", (pt.minimum(rate, 1e6) * pt.ones_like(rate))[y], observed=COUNTS)
 
 
+def probabilities_of_a_triangle(y):
+    pm.Bernoulli("x", pm.Triangular("probability", 0.0, 1.0, c=0.999, shape=(K, 3))[y], observed=BITS)
+
+
 def probabilities_kept_from_zero_and_one(y):
     probability = pm.Beta("probability", 2.0, 3.0, shape=(K, 3))
     pm.Bernoulli("x", pt.clip(probability, 1e-6, 1 - 1e-6)[y], observed=BITS)
@@ -389,6 +393,7 @@ BONUSES = {
     "power": lambda mu: 8.0 * pt.pow(np.float64(3.0), -(((mu - 1.425) / 0.001) ** 2)),
     "hyperbola": lambda mu: 8.0 / pt.cosh((mu - 1.425) / 0.001),
     "function of one's own": _far_out,
+    "function of one's own for each": lambda mu: pt.vectorize(_far_out, signature="(d)->(d)")(mu[:, None])[:, 0],
 }
 
 
@@ -441,6 +446,7 @@ NEAR_MISSES = [
     means_of_one_class_that_another_density_compares,
     probabilities_that_are_checked_by_their_density,
     means_of_a_density_with_a_narrow_peak,
+    probabilities_of_a_triangle,
     a_rate_of_two_columns_scaled_in_one,
     a_rate_of_two_classes_scaled_in_one,
     a_rate_of_two_classes_with_an_offset_in_one,

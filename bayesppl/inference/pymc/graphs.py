@@ -72,9 +72,14 @@ def has_pieces(outputs: Iterable[Any], inputs: Iterable[Any], *, of_halves: bool
     return any(
         isinstance(getattr(node.op, "scalar_op", node.op), operations)
         or (not _is_real(node.outputs[0]) and any(map(_is_real, node.inputs)))
-        or _is_opaque(node.op)
+        or _is_opaque(_of_one(node.op))
         for node in _moved(outputs, inputs)
     )
+
+
+def _of_one(op: Any) -> Any:
+    """Return the operation itself, or the one that is done array by array, as by ``pt.vectorize``."""
+    return getattr(op, "core_op", op)
 
 
 def _is_opaque(op: Any) -> bool:
@@ -107,8 +112,9 @@ def _moved(outputs: Iterable[Any], inputs: Iterable[Any]) -> Iterator[Any]:
         if not moved.isdisjoint(node.inputs) and not isinstance(node.op, Shape | Shape_i):
             yield node
             moved.update(node.outputs)
-            if hasattr(node.op, "fgraph"):  # what holds a graph, loops among them
-                yield from _moved(node.op.fgraph.outputs, node.op.fgraph.inputs)
+            held = getattr(_of_one(node.op), "fgraph", None)  # of loops, among others
+            if held is not None:
+                yield from _moved(held.outputs, held.inputs)
 
 
 def leaves_above(outputs: Sequence[Any], stop: Iterable[Any] = ()) -> list[Any]:
@@ -368,7 +374,7 @@ def _at_points(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[
     for node in toposort(outputs, blockers=replacements):
         inputs = [found.get(variable, variable) for variable in node.inputs]
         made: Any
-        op = getattr(node.op, "core_op", node.op)
+        op = _of_one(node.op)
         if isinstance(op, OpFromGraph):
             held = op.fgraph.unfreeze()
             made = _at_points(held.outputs, dict(zip(held.inputs, inputs, strict=True)))

@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
+from pymc.distributions.continuous import InterpolatedRV
 from pymc.distributions.custom import CustomDistRV
 from pymc.distributions.distribution import SymbolicRandomVariable
 from pymc.distributions.mixture import MixtureRV
+from pytensor.tensor.random.basic import TriangularRV
 
 from bayesppl.conjugate import Conjugate
 from bayesppl.inference.pymc.graphs import Interpreter, evaluate, has_peaks, has_pieces
@@ -225,8 +227,8 @@ def _of_pieces(coordinates: Coordinates, theta: Mapping[str, Any]) -> str | None
             return f"the {name} compares its variables"
     for place in coordinates.moving:
         variable = coordinates.free[place]
-        if isinstance(variable.owner.op, MixtureRV):
-            return f"the prior of {variable.name!r} is a mixture"
+        if isinstance(variable.owner.op, MixtureRV | TriangularRV | InterpolatedRV):
+            return f"the prior of {variable.name!r} is a mixture, or has a kink"
         if isinstance(variable.owner.op, CustomDistRV | SymbolicRandomVariable):
             density = coordinates.checked(jacobian=True)[place]
             if has_pieces([density], [coordinates.values[place] for place in coordinates.moving]):
