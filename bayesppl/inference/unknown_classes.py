@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ from bayesppl.conjugate import Dirichlet, Fixed, Joint
 from bayesppl.conjugate.statistics import Counts, JointStatistics
 from bayesppl.data.partly_known import PartlyKnown, Votes
 from bayesppl.data.rows import Rows
-from bayesppl.errors import NotConjugateError, rows_at
+from bayesppl.errors import NotConjugateError, UndefinedEstimateError, rows_at
 from bayesppl.families.gaps import have_gaps
 from bayesppl.families.mixture import Mixture
 from bayesppl.inference.augmentation import Augmentation, Completion, Incomplete, search_start
@@ -170,8 +171,9 @@ def incomplete(
 ) -> Incomplete:
     """Set up a fit in which some rows have no label.
 
-    Priors that depend on the data are resolved from the rows that have one. Where some class has none, all rows
-    are completed first, by a search from ``restarts`` random places.
+    Priors that depend on the data are resolved from the rows that have one. Where labels are in doubt or cells
+    missing, all rows are completed first, by a short run of EM with the prior resolved anew in every step; where
+    some class has no label, by the best of ``restarts`` such runs from random places.
 
     Parameters
     ----------
@@ -241,8 +243,9 @@ def incomplete(
             return known + completed(np.eye(model.n_classes)[codes])
 
         first = search_start(prior_of, known, augmentation, seeds, restarts, np.random.default_rng(seed))
-    elif any(have_gaps(model.family, X[at]).any() for at in ranges):
-        first = search_start(prior_of, known, augmentation, lambda _: first, 1, np.random.default_rng(seed))
+    elif partly.is_in_doubt or any(have_gaps(model.family, X[at]).any() for at in ranges):
+        with suppress(UndefinedEstimateError):  # of trees, which have no mean
+            first = search_start(prior_of, known, augmentation, lambda _: first, 1, np.random.default_rng(seed))
     dims: dict[str, tuple[str, ...]] = {CONFUSION: ("annotator", "class", "given_label")} if extra else {}
     record = {} if partly.votes is None else {"annotators": tuple(map(str, partly.votes.names))}
     return Incomplete(model, prior_of(first), known, augmentation, first, dims, record, elsewhere)

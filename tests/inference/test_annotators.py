@@ -250,6 +250,21 @@ def test_wrong_labels_are_found_out():
     assert (clf.completed_proba()["proba"].to_numpy().argmax(1) == y).mean() > 0.9
 
 
+@pytest.mark.parametrize("data", ["iris", "wine"])
+@pytest.mark.parametrize("make", [bp.LinearDiscriminantAnalysis, bp.QuadraticDiscriminantAnalysis])
+@pytest.mark.parametrize("inference", ["em", bp.Gibbs(draws=100, tune=50, chains=2, random_state=0)])
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.ConvergenceWarning")
+def test_a_default_prior_is_not_that_of_the_wrong_labels(data, make, inference):
+    """Classes of shuffled labels have nearly the same means, and a prior that expects so keeps them together."""
+    X, y = load(data)
+    rng, names, truth = np.random.default_rng(0), np.unique(y), np.unique(y, return_inverse=True)[1]
+    labels = np.where(rng.random(len(y)) < 0.3, (truth + rng.integers(1, 3, len(y))) % 3, truth)
+    clf = make(label_noise=bp.LabelNoise(0.7, 30.0), inference=inference).fit(X, names[labels])
+    assert (labels == truth).mean() < 0.75
+    assert (clf.completed_proba()["proba"].to_numpy().argmax(1) == truth).mean() > 0.96
+    assert clf.predict_log_proba(X)[np.arange(len(y)), truth].mean() > -0.1
+
+
 def test_known_errors_stay_as_they_are():
     X, y, noisy = noisy_iris()
     known = np.full((3, 3), 0.15) + 0.55 * np.eye(3)
