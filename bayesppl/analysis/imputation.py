@@ -15,7 +15,7 @@ from bayesppl.data.columns import missing
 from bayesppl.data.table import Table
 from bayesppl.families.bound import Described
 from bayesppl.families.find_levels import UNSEEN
-from bayesppl.families.gaps import draw_missing
+from bayesppl.families.gaps import draw_missing, require_fillable
 from bayesppl.kernels.arrays import Array, draw_codes
 from bayesppl.model.fitted import Fitted
 
@@ -53,7 +53,8 @@ def impute(fitted: Fitted, X: Any, draws: int | None = None, random_state: int |
     Raises
     ------
     NotImplementedError
-        For missing cells of categories on which other columns depend.
+        For missing cells of categories on which other columns depend, and of parts of a model written in PyMC that
+        were sampled.
 
     Examples
     --------
@@ -77,6 +78,7 @@ def impute(fitted: Fitted, X: Any, draws: int | None = None, random_state: int |
 def _fill(fitted: Fitted, table: Table, draws: int, rng: np.random.Generator) -> Iterator[dict[Any, Array]]:
     model = fitted.model
     encoded = model.family.bound.encode(table)
+    require_fillable(model.family, encoded)
     gaps = {name: missing(table.column(name)) for name in fitted.columns.names}
     for theta in thetas(fitted.posterior, draws, rng):
         proba = softmax(model.log_joint(theta)(encoded), axis=1)

@@ -47,10 +47,10 @@ def require_exact(fitted: Fitted, purpose: str) -> Exact:
     posterior = fitted.posterior
     if not (isinstance(posterior, Exact) and isinstance(posterior.model, GenerativeModel)):
         raise NotConjugateError(
-            f"{purpose} a posterior in closed form, with and without each row, which this model has not; declare "
-            "conjugate priors, and fit by inference='closed_form' rows that have a label which is taken for right "
-            "(label_noise=None), and all cells where columns are correlated (a model written in PyMC is solved so "
-            "wherever its priors allow)"
+            f"{purpose} a posterior in closed form, with and without each row, which this model has not. It takes "
+            "a family that has one (no mixture, no t or von Mises density), conjugate priors, "
+            "inference='closed_form', labels that are all there and taken for right (label_noise=None), and all "
+            "cells where columns are correlated; a model written in PyMC is solved so wherever its priors allow"
         )
     return posterior
 

@@ -26,7 +26,7 @@ from bayesppl.analysis.tree_groups import (
     Trunk,
 )
 from bayesppl.data.arguments import generator, several, whole
-from bayesppl.errors import ChangedRowsError, ImproperError, NotConjugateError
+from bayesppl.errors import ChangedRowsError, ImproperError, NotConjugateError, UndefinedEstimateError
 from bayesppl.files.provenance import in_words, provenance
 from bayesppl.inference.pymc.build import Likelihood, encode_unweighted
 from bayesppl.inference.pymc.build import to_pymc as build
@@ -41,7 +41,10 @@ if TYPE_CHECKING:
     from bayesppl.inference.pymc.reading.solving import ReadModel
 
 #: What is raised where a group does not exist.
-_ABSENT = NotAvailableError, ChangedRowsError, ImproperError, NotConjugateError, NotImplementedError
+_ABSENT = (
+    *(NotAvailableError, ChangedRowsError, ImproperError),
+    *(NotConjugateError, UndefinedEstimateError, NotImplementedError),
+)
 
 
 def to_pymc(fitted: Fitted, likelihood: Likelihood = "rows") -> Any:

@@ -121,13 +121,12 @@ def remedy(cell: str, dialect: Dialect | None, *, among_numbers: bool) -> str:
         return "the column mixes numbers and truth values: write all of it as in the fit"
     if is_number(cell) or (is_parted and decimal is None):
         return "convert the column to numbers"
-    if thousands and decimal and is_number(cell.replace(thousands, ""), decimal):
-        decimals = f"if {thousands!r} marks decimals, pass --decimal {thousands}; otherwise " * (thousands in ",.")
-        return f"{decimals}correct its groups of digits"
-    if is_parted and "." not in cell and decimal == ".":
+    if is_parted and "." not in cell and decimal == "." and not thousands:
         return "if the comma is part of a number, pass --decimal , or --thousands ,"
     if decimal is not None and (advice := spelling(Counter([cell]), Counter())):
         return advice
+    if thousands and decimal and is_number(cell.replace(thousands, ""), decimal):
+        return f"its mark of thousands, {thousands!r}, does not part groups of three digits: correct it"
     written = "the number 1 or 0" if among_numbers else "true or false"
     is_truth = cell.strip().lower() in _TRUTHS
     truth = f"if that is a truth value, write it as {written}; " if is_truth else ""

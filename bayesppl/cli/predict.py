@@ -128,7 +128,7 @@ def predict(
 
     if out is None:
         for text in _as_csv(classified(), dialect):
-            click.echo(visible(text) if sys.stdout.isatty() else text, nl=False)
+            click.echo(visible(text) if sys.stdout.isatty() else text, nl=False, color=True)
         return
     with replacing(out) as work:
         if out.suffix.lower() == ".csv":

@@ -99,7 +99,7 @@ class SparseMeans(Conjugate):
         return np.logaddexp(log_expit(self.log_odds) + own, log_expit(-self.log_odds) + alike)
 
     def log_prob(self, theta: Theta) -> Array:
-        return self._refuse("no density: with some probability they are equal")
+        return self._refuse("density")
 
     def draw(self, size: int, rng: np.random.Generator) -> Theta:
         own, alike = self.inner.draw(size, rng), self.common.draw(size, rng)
@@ -110,14 +110,14 @@ class SparseMeans(Conjugate):
         }
 
     def declare(self, dims: Any, prefix: str = "") -> NoReturn:
-        self._refuse("no model in PyMC: with some probability they are equal, and samplers move along densities")
+        self._refuse("model in PyMC, whose samplers move along densities", "inference='closed_form'")
 
     def mean(self) -> Theta:
         share, own, alike = expit(self.log_odds), self.inner.mean(), self.common.mean()
         return {name: share * own[name] + (1 - share) * alike[name] for name in own}
 
     def mode(self) -> Theta:
-        return self._refuse("no mode: with some probability they are equal")
+        return self._refuse("mode", "rule='predictive' or 'mean', and unlabelled='drop' for rows without a label")
 
     def _of_all(self, statistics: Moments) -> Moments:
         return statistics if self.are_apart else statistics.pooled()
@@ -127,5 +127,8 @@ class SparseMeans(Conjugate):
         alike = self.common.log_increment(self._of_all(statistics))
         return self.inner.log_increment(statistics), alike
 
-    def _refuse(self, why: str) -> NoReturn:
-        raise UndefinedEstimateError(f"means under prior='sparse' have {why}. Use rule='predictive' or 'mean'")
+    def _refuse(self, what: str, remedy: str = "") -> NoReturn:
+        advice = remedy and f". Use {remedy}"
+        raise UndefinedEstimateError(
+            f"means under prior='sparse' are equal with some probability, so that they have no {what}{advice}"
+        )

@@ -22,7 +22,7 @@ from bayesppl.errors import NotConjugateError
 from bayesppl.estimators.classifier import BayesClassifier, ask
 from bayesppl.estimators.generative import GenerativeClassifier
 from bayesppl.files.saving import write
-from bayesppl.inference import NUTS, Inference, choose
+from bayesppl.inference import BY_NAME, NUTS, Inference
 from bayesppl.inference.base import interrupts_raised
 from bayesppl.inference.progress import announce_if_slow
 from bayesppl.kernels.arrays import as_observed
@@ -214,8 +214,9 @@ class PyMCClassifier(BayesClassifier):
 
     @property
     def _settings(self) -> Inference:
-        settings = NUTS() if self.inference == "auto" else choose(self.inference)
-        if not isinstance(settings, NUTS) and not settings.completes_rows:
+        named = BY_NAME | {"auto": NUTS()}
+        settings = named.get(self.inference) if isinstance(self.inference, str) else self.inference
+        if not isinstance(settings, Inference) or not (isinstance(settings, NUTS) or settings.completes_rows):
             raise ValueError(
                 "inference must be 'auto' or a bayesppl.NUTS(...), for the parts without a closed form, or "
                 f"'gibbs' or 'em', for labels and cells that are missing, found {self.inference!r}"

@@ -102,13 +102,8 @@ def draw_missing(family: Family, theta: Theta, X: Any, codes: Array, rng: np.ran
     Raises
     ------
     NotImplementedError
-        For cells of categories on which other columns depend, and of parts of a user's model that are sampled.
+        For cells of categories on which other columns depend.
     """
-    if isinstance(X, BlockRows) and any(missing_cells(part).any() for part in X.parts.values()):
-        raise NotImplementedError(
-            "cells of a part of a model written in PyMC that was sampled are not filled; draw them by "
-            "pm.sample_posterior_predictive"
-        )
     if not isinstance(X, np.ndarray):
         return X  # counts, which cannot be missing
     drawn = draw_gaps(family, theta, X, codes, rng)
@@ -119,6 +114,20 @@ def draw_missing(family: Family, theta: Theta, X: Any, codes: Array, rng: np.ran
         return drawn
     # the columns are independent given class and parameters, also where they share some of these
     return np.where(missing, family.simulate(theta, codes, rng, family.bound.covariates(X)), drawn)
+
+
+def require_fillable(family: Family, X: Any) -> None:
+    """Refuse to fill cells of parts of a user's model that are sampled."""
+    if isinstance(family, CompositeFamily):
+        for block, part in family.parts.items():
+            require_fillable(part, X.parts[block])
+        return
+    of_any_family = draw_missing.dispatch(type(family)) is draw_missing.dispatch(object)
+    if of_any_family and isinstance(X, BlockRows) and any(missing_cells(x).any() for x in X.parts.values()):
+        raise NotImplementedError(
+            "cells of a part of a model written in PyMC that was sampled are not filled; draw them by "
+            "pm.sample_posterior_predictive"
+        )
 
 
 def missing_cells(X: Array) -> Array:

@@ -66,10 +66,16 @@ def test_columns_that_are_taken_together_are_weighed_together():
     found = clf.explain(row, against=0, blocks={"both": names[1:]})
     assert found["feature"].values.tolist() == ["n", "both"]
     np.testing.assert_allclose(found["weight"].sum("feature") + found["prior"], found["log_odds"], rtol=1e-10)
-    with pytest.raises(ValueError, match=r"'x', whose columns the model takes together.*blocks="):
+    with pytest.raises(ValueError, match=r"'x' has one density for all of its columns.*blocks="):
         clf.explain(row)
-    with pytest.raises(ValueError, match="row 1 lacks some cells of 'x'"):
+    with pytest.raises(ValueError, match="'x' has one density for all of its columns"):
         clf.predict({"n": [5, 4], "x": [[1.0, 0.0], [np.nan, 0.0]]})
+
+
+@pytest.mark.parametrize("cells", [[np.nan, 0.0], [np.nan, np.nan]])
+def test_cells_of_vectors_that_were_sampled_are_not_filled(cells):
+    with pytest.raises(NotImplementedError, match="cells of a part of a model written in PyMC that was sampled"):
+        correlated().impute({"n": [5], "x": [cells]})
 
 
 def test_a_column_that_another_is_given_is_named_where_columns_are_weighed():
@@ -169,7 +175,7 @@ def test_a_density_that_mixes_cells_is_found_by_trying():
         mean = pm.Normal("mean", 0.0, 1.0, shape=(2, 2))
         pm.CustomDist("x", mean[label], logp=logp, observed=PLANE)
     clf = bp.from_pymc(model, draws=draws_of(mean=(2, 2)))
-    with pytest.raises(ValueError, match="takes together"):
+    with pytest.raises(ValueError, match="one density for all of its columns"):
         clf.predict([[np.nan, 0.0]])
 
 

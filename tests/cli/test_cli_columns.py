@@ -173,9 +173,11 @@ def test_a_decimal_comma_beside_commas_that_part_thousands_is_named_alone():
     (remark,) = frame_columns.remarks(pd.DataFrame({"price": [*prices, "12,5"]}), Dialect(thousands=","))
     assert "only 1 of its 40 cells are no numbers: '12,5' (1); write all decimals with the same mark" in remark
     advice = odd_cells.remedy("12,5", Dialect(thousands=","), among_numbers=True)
-    assert advice == "if ',' marks decimals, pass --decimal ,; otherwise correct its groups of digits"
+    assert advice == "if commas mark decimals, pass --decimal ,"
+    advice = odd_cells.remedy("1.394,47", Dialect(thousands=","), among_numbers=True)
+    assert advice == "pass --thousands . --decimal , if points part the thousands and commas mark decimals"
     advice = odd_cells.remedy("1'47", Dialect(thousands="'"), among_numbers=True)
-    assert advice == "correct its groups of digits"
+    assert advice == """its mark of thousands, "'", does not part groups of three digits: correct it"""
 
 
 def test_a_mark_among_numbers_with_decimal_commas_is_recognised():
@@ -580,7 +582,7 @@ def test_decimal_commas_beside_a_fit_whose_thousands_commas_part_have_advice_tha
     options = ["--target", "kind", "--model", "gaussian-nb", "--thousands", ",", "--save", model]
     assert run("fit", fit, *options)[0] == 0
     status, _, err = run("predict", model, new)
-    assert (status, "if ',' marks decimals, pass --decimal ,; otherwise" in err) == (2, True)
+    assert (status, "if commas mark decimals, pass --decimal ," in err) == (2, True)
     assert run("predict", model, new, "--decimal", ",")[0] == 0
 
 

@@ -151,6 +151,17 @@ def test_a_fit_is_saved_and_what_has_no_density_refuses(few: tuple, tmp_path: Pa
             bp.Gaussian(covariance, "sparse")
 
 
+def test_of_a_tree_only_the_density_of_the_prior_is_left_out(few: tuple) -> None:
+    clf, X, y = few
+    tree = clf.to_datatree(groups="all", draws=10, chains=1, random_state=0)
+    assert {"posterior", "prior", "log_likelihood"} <= set(tree.children)
+    assert "log_prior" not in tree.children
+    assert "log_prior: means under prior='sparse' are equal with some probability" in tree.attrs["left_out"]
+    for inference in ("nuts", "laplace"):
+        with pytest.raises(UndefinedEstimateError, match=r"no model in PyMC, .* Use inference='closed_form'"):
+            bp.GenerativeClassifier(SPARSE, inference=inference).fit(X, y)
+
+
 def test_the_relevance_of_a_column_is_the_ratio_of_its_two_t_densities() -> None:
     X, y = wide(3, n_columns=60, n_relevant=5)
     clf = bp.GenerativeClassifier(SPARSE).fit(X, y)

@@ -521,6 +521,15 @@ def test_a_function_without_gradient_takes_the_draws_of_other_samplers():
     np.testing.assert_allclose(clf.predict_proba({"x": [2]})[0], masses / masses.sum(), rtol=1e-10)
 
 
+def test_only_inferences_that_a_model_takes_are_named():
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=[0, 0, 1, 1])
+        pm.Poisson("x", pm.Gamma("rate", 2.0, 1.0, shape=2)[label], observed=[1, 0, 4, 2])
+    for name in ("NUTS", "laplace", "closed_form"):
+        with pytest.raises(ValueError, match=rf"must be 'auto' or .*'gibbs' or 'em'.*, found '{name}'"):
+            bp.from_pymc(model, "y", inference=name)
+
+
 def test_a_label_without_rows_is_refused():
     with pm.Model() as model:
         label = pm.Categorical("label", pm.Dirichlet("w", np.ones(2)), observed=np.zeros(0, dtype=int))

@@ -9,6 +9,8 @@ import pytensor.tensor as pt
 import pytest
 from pymc.distributions.dist_math import check_parameters
 from pytensor.compile.ops import wrap_py
+from pytensor.scalar import UnaryScalarOp, upgrade_to_float
+from pytensor.tensor.elemwise import Elemwise
 from registry import BINARY, BITS, CODES, COUNTS, LEVELS, REAL, WORDS, quick_and_slow
 
 from bayesppl.inference.pymc.reading.recognition import read
@@ -147,6 +149,21 @@ def rates_of_a_learned_prior_that_are_counted_short_far_out(y):
 def rates_cut_off_far_out_and_shaped_like_others(y):
     rate = pm.Gamma("rate", 2.0, 0.5, shape=(K, D))
     pm.Poisson("x", (pt.minimum(rate, 1e6) * pt.ones_like(rate))[y], observed=COUNTS)
+
+
+class _Jump(UnaryScalarOp):
+    """A number, but ten times it within a gap."""
+
+    def impl(self, x):
+        return 10.0 * x if 1.4249 < x < 1.4251 else x
+
+    def pullback(self, inputs, outputs, cotangents):
+        return list(cotangents)
+
+
+def rates_of_a_scalar_operation_of_ones_own(y):
+    jump = Elemwise(_Jump(upgrade_to_float, name="jump"))
+    pm.Poisson("x", jump(pm.Gamma("rate", 2.0, 0.5, shape=(K, D)))[y], observed=COUNTS)
 
 
 def probabilities_of_a_triangle(y):
@@ -447,6 +464,7 @@ NEAR_MISSES = [
     probabilities_that_are_checked_by_their_density,
     means_of_a_density_with_a_narrow_peak,
     probabilities_of_a_triangle,
+    rates_of_a_scalar_operation_of_ones_own,
     a_rate_of_two_columns_scaled_in_one,
     a_rate_of_two_classes_scaled_in_one,
     a_rate_of_two_classes_with_an_offset_in_one,

@@ -70,7 +70,7 @@ def has_pieces(outputs: Iterable[Any], inputs: Iterable[Any], *, of_halves: bool
     """Whether graphs are piecewise functions of the inputs, and so not analytic."""
     operations = (*_OF_PIECES, *_OF_HALVES) if of_halves else _OF_PIECES
     return any(
-        isinstance(getattr(node.op, "scalar_op", node.op), operations)
+        isinstance(_of_one(node.op), operations)
         or (not _is_real(node.outputs[0]) and any(map(_is_real, node.inputs)))
         or _is_opaque(_of_one(node.op))
         for node in _moved(outputs, inputs)
@@ -78,8 +78,8 @@ def has_pieces(outputs: Iterable[Any], inputs: Iterable[Any], *, of_halves: bool
 
 
 def _of_one(op: Any) -> Any:
-    """Return the operation itself, or the one that is done array by array, as by ``pt.vectorize``."""
-    return getattr(op, "core_op", op)
+    """Return the operation itself, or the one that is done number by number, or array by array."""
+    return getattr(op, "core_op", getattr(op, "scalar_op", op))
 
 
 def _is_opaque(op: Any) -> bool:

@@ -204,9 +204,9 @@ class Observed:
             return np.where(of_rows.all(1), 0.0, self.log_density(theta, codes, filled, given))
         if not self._has_separate_cells({name: draws[:1] for name, draws in theta.items()}):
             raise ValueError(
-                f"row {int((of_rows.any(1) > of_rows.all(1)).argmax())} lacks some cells of "
-                f"{self.name!r}, whose columns the model takes together: fill them in, or leave out all of them. "
-                f"explain() weighs such columns together as well, by blocks={{{self.name!r}: [...]}}"
+                f"given draws of the parameters {self.name!r} has one density for all of its columns, so that no "
+                "cell of it can be left out by itself: fill in what is missing, or leave out all of a row. "
+                f"explain() weighs such columns together, by blocks={{{self.name!r}: [...]}}"
             )
         entries = np.concatenate(list(self._portions(theta, codes, filled, given)), axis=1)
         return np.where(gaps, 0.0, entries).sum(axes)
