@@ -88,7 +88,7 @@ class PartlyKnown:
     @property
     def is_in_doubt(self) -> bool:
         """Whether labels that are there may be wrong."""
-        return self.votes is not None or not (self.is_informative or self.is_certain.all())
+        return not (self.is_blank | self.is_certain).all()
 
     @property
     def is_certain(self) -> Array:

@@ -171,7 +171,7 @@ def incomplete(
 ) -> Incomplete:
     """Set up a fit in which some rows have no label.
 
-    Priors that depend on the data are resolved from the rows that have one. Where labels are in doubt or cells
+    Priors that depend on the data are resolved from the rows that have one. Where a label is in doubt or a cell
     missing, all rows are completed first, by a short run of EM with the prior resolved anew in every step; where
     some class has no label, by the best of ``restarts`` such runs from random places.
 

@@ -536,3 +536,13 @@ def test_where_em_finds_no_mode_gibbs_draws(family):
 def test_labels_that_are_impossible_are_refused():
     with pytest.raises(ValueError, match=r"gives the label .b. probability zero whatever .* of row 2; give"):
         bp.GaussianNB(inference="em", label_noise=[[1.0, 0.0], [1.0, 0.0]]).fit([[0.0], [1.0], [2.0]], list("aab"))
+
+
+def test_the_prior_beside_rows_without_a_label_is_that_of_the_others():
+    X, y = load("iris")
+    few = y.astype(object).where(np.arange(150) % 5 == 0)
+    learned = bp.LinearDiscriminantAnalysis(unlabelled="learn", unlabelled_weight=1.0, inference="em").fit(X, few)
+    alone = bp.LinearDiscriminantAnalysis().fit(X[::5], y[::5])
+    found, expected = (clf.posterior_.prior.parts["features"] for clf in (learned, alone))
+    np.testing.assert_allclose(found.kappa, expected.kappa, rtol=1e-12)
+    np.testing.assert_allclose(found.psi, expected.psi, rtol=1e-12)
