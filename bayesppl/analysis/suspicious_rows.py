@@ -45,10 +45,10 @@ def suspicious_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_weight:
     """Sort rows of the fit by the probability that their label is wrong, the most suspicious first.
 
     Every row is predicted from all others, exactly and without refits, by the predictive rule whatever the rule of
-    the fit; each row counts with the probability that
-    its label is right, which takes some five to thirty passes. Of an overconfident model every error is sure, and
-    the label is blamed for it: fit with ``calibration="temperature"`` where columns depend on each other. The
-    temperature is learned anew with the weights of the rows.
+    the fit; each row counts with the probability that its label is right, which takes some five to thirty passes.
+    Of an overconfident model every error is sure, and the label is blamed for it: fit with
+    ``calibration="temperature"`` where columns depend on each other. The temperature is learned anew with the
+    weights of the rows.
 
     Parameters
     ----------

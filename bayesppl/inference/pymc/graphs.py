@@ -59,7 +59,7 @@ _REMAINDERS = (scalars.Mod, scalars.IntDiv)
 _COMPARED = (SortOp, scalars.Clip, scalars.LogicalComparison, ScalarMaximum, ScalarMinimum)
 _OF_PIECES = (*_COMPARED, *_ROUNDED, *_REMAINDERS)
 
-#: Functions of numbers, beside powers, that have no peaks as narrow as a piece, whatever they are made of.
+#: Functions of numbers, beside powers, whose peaks fall off as powers do, so that random points show them.
 _BROAD = (
     *(scalars.Add, scalars.Sub, scalars.Mul, scalars.TrueDiv, scalars.Reciprocal, scalars.Neg, scalars.Sqr),
     *(scalars.Sqrt, scalars.Log, scalars.Log1p, scalars.Identity, scalars.Cast, scalars.Second),
