@@ -215,7 +215,8 @@ def require_one_tree(edge: Array) -> None:
     if ((edge != 0) & (edge != 1)).any():
         raise UndefinedEstimateError(
             "the mean of several trees is no tree, so that it has no density. Use rule='predictive', which "
-            "averages over all trees; labels in doubt, or missing, are learned by inference='gibbs'."
+            "averages over all trees; labels in doubt are learned by inference='gibbs', and rows without one are "
+            "left out by unlabelled='drop'."
         )
 
 

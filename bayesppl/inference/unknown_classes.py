@@ -10,11 +10,11 @@ from typing import Any, cast
 import numpy as np
 from scipy.special import logsumexp
 
-from bayesppl.conjugate import Dirichlet, Fixed, Joint
+from bayesppl.conjugate import Dirichlet, Fixed, Joint, NormalInverseWishart
 from bayesppl.conjugate.statistics import Counts, JointStatistics
 from bayesppl.data.partly_known import PartlyKnown, Votes
 from bayesppl.data.rows import Rows
-from bayesppl.errors import NotConjugateError, UndefinedEstimateError, rows_at
+from bayesppl.errors import ImproperError, NotConjugateError, UndefinedEstimateError, rows_at
 from bayesppl.families.gaps import have_gaps
 from bayesppl.families.mixture import Mixture
 from bayesppl.inference.augmentation import Augmentation, Completion, Incomplete, search_start
@@ -166,6 +166,22 @@ def require_conjugate(prior: Joint) -> None:
             )
 
 
+def _require_density(belief: Joint) -> None:
+    """Refuse improper covariances, by whose density steps are compared.
+
+    Raises
+    ------
+    ImproperError
+    """
+    for _, part in belief.leaves():
+        if isinstance(part, NormalInverseWishart) and not part.is_proper().all():
+            raise ImproperError(
+                "rows known only in part (without a label or with one in doubt, or without cells that others "
+                "depend on) are completed under a prior that is proper beside the rows that are known, and this "
+                "one is not: use the default prior, prior='fraley-raftery', or one of your own"
+            )
+
+
 def incomplete(
     model: GenerativeModel, known: JointStatistics, rows: Rows, restarts: int, seed: int | None
 ) -> Incomplete:
@@ -248,4 +264,6 @@ def incomplete(
             first = search_start(prior_of, known, augmentation, lambda _: first, 1, np.random.default_rng(seed))
     dims: dict[str, tuple[str, ...]] = {CONFUSION: ("annotator", "class", "given_label")} if extra else {}
     record = {} if partly.votes is None else {"annotators": tuple(map(str, partly.votes.names))}
-    return Incomplete(model, prior_of(first), known, augmentation, first, dims, record, elsewhere)
+    prior = prior_of(first)
+    _require_density(prior.update(known))
+    return Incomplete(model, prior, known, augmentation, first, dims, record, elsewhere)

@@ -13,7 +13,7 @@ from scipy.stats import dirichlet
 
 import bayesppl as bp
 from bayesppl.datasets import load
-from bayesppl.errors import UndefinedEstimateError
+from bayesppl.errors import ImproperError, UndefinedEstimateError
 
 mpl.use("Agg")
 RNG = np.random.default_rng(7)
@@ -263,6 +263,17 @@ def test_a_default_prior_is_not_that_of_the_wrong_labels(data, make, inference):
     assert (labels == truth).mean() < 0.75
     assert (clf.completed_proba()["proba"].to_numpy().argmax(1) == truth).mean() > 0.96
     assert clf.predict_log_proba(X)[np.arange(len(y)), truth].mean() > -0.1
+
+
+@pytest.mark.parametrize("make", [bp.LinearDiscriminantAnalysis, bp.QuadraticDiscriminantAnalysis])
+@pytest.mark.parametrize("prior", ["jeffreys", "flat"])
+def test_labels_in_doubt_take_a_proper_prior(make, prior):
+    X, y, noisy = noisy_iris()
+    with pytest.raises(ImproperError, match=r"proper beside the rows that are known.* prior='fraley-raftery'"):
+        make(prior, inference="em", label_noise=bp.LabelNoise(0.8, 3.0)).fit(X, noisy)
+    few = np.where(np.arange(150) % 2 == 0, y, -1)
+    options = {"unlabelled": "learn", "unlabelled_label": -1, "unlabelled_weight": 1.0}
+    assert make(prior, inference="em", **options).fit(X, few).predict_proba(X).shape == (150, 3)
 
 
 def test_known_errors_stay_as_they_are():

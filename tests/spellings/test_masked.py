@@ -129,3 +129,21 @@ def test_a_changed_link_of_masked_rows_is_still_no_closed_form():
         pm.Poisson("x", pt.sqrt(rate**2 + 1e-4)[y], observed=np.ma.masked_array(COUNTS, NO_CELL))
     with pytest.raises(ValueError, match=r"cells of 'y', 'x' are missing.*closed form, and 'x' has none"):
         bp.from_pymc(model)
+
+
+@pytest.mark.parametrize("masked", ["label", "z", "k"])
+def test_gaps_leave_the_order_of_the_columns_as_it_is(masked):
+    """That in which the variables are observed, by which rows in an array are found."""
+    rng, y = np.random.default_rng(0), np.repeat([0, 1], 20)
+    held = {"label": y, "z": rng.normal(2.0 + 2 * y), "k": rng.poisson(1.0 + 3 * y)}
+    held[masked] = np.ma.masked_array(held[masked], np.arange(40) == 3)
+    with pm.Model() as model:
+        label = pm.Categorical("y", [0.5, 0.5], observed=held["label"])
+        variance = pm.InverseGamma("variance", 3.0, 2.0, shape=2)
+        mean = pm.Normal("mean", 2.0, pt.sqrt(10.0 * variance), shape=2)
+        pm.Normal("z", mean[label], pt.sqrt(variance)[label], observed=held["z"])
+        pm.Poisson("k", pm.Gamma("rate", 2.0, 1.0, shape=2)[label], observed=held["k"])
+    clf = bp.from_pymc(model, "y", inference="em")
+    assert clf.feature_names_in_.tolist() == ["z", "k"]
+    of_rows = clf.predict_proba(np.array([[5.0, 1.0], [2.0, 6.0]]))
+    np.testing.assert_array_equal(of_rows, clf.predict_proba({"z": [5.0, 2.0], "k": [1, 6]}))

@@ -44,9 +44,9 @@ def complete(model: Any) -> tuple[Any, dict[str, Array]]:
     for dim, labels in model.coords.items():
         found.add_coord(dim, labels, length=None if labels is not None else model.dim_lengths[dim])
     replaced: dict[Any, Any] = {}
-    # what a variable is computed from comes before it, observed hyperparameters too
-    for own in sorted(model.basic_RVs, key=lambda variable: len(set(ancestors([variable])))):
-        if own.name.removesuffix("_unobserved") in names.values():
+    own_variables = set(model.basic_RVs)
+    for own in model.named_vars.values():  # in the order of the user, by which rows in an array are found
+        if own not in own_variables or own.name.removesuffix("_unobserved") in names.values():
             continue
         name, variable = names.get(own.name, own.name), own
         data: Any = evaluate([model.rvs_to_values[own]])[0] if own in model.observed_RVs else None

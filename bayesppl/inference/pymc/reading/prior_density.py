@@ -216,7 +216,7 @@ def as_density(
 def _of_pieces(coordinates: Coordinates, theta: Mapping[str, Any]) -> str | None:
     """Say what is piecewise, or a mixture, whose components may be narrow; None where all is analytic."""
     if has_pieces(coordinates.potentials, coordinates.free):
-        return "a potential compares its parameters"
+        return "a potential compares its parameters, or cannot be looked into"
     if has_peaks(coordinates.potentials, coordinates.free):
         return "a potential takes functions of its parameters that may have narrow peaks, such as exponentials"
     constrained = list(coordinates.constrained.values())
@@ -224,7 +224,7 @@ def _of_pieces(coordinates: Coordinates, theta: Mapping[str, Any]) -> str | None
     for name, graph in theta.items():
         # PyMC takes the sign and the absolute value of a precision, and none of a mean
         if has_pieces([graph], moved, of_halves=name == "mean"):
-            return f"the {name} compares its variables"
+            return f"the {name} compares its variables, or cannot be looked into"
     for place in coordinates.moving:
         variable = coordinates.free[place]
         if isinstance(variable.owner.op, MixtureRV | TriangularRV | InterpolatedRV):
