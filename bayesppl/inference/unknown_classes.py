@@ -259,9 +259,14 @@ def incomplete(
             return known + completed(np.eye(model.n_classes)[codes])
 
         first = search_start(prior_of, known, augmentation, seeds, restarts, np.random.default_rng(seed))
-    elif partly.is_in_doubt or any(have_gaps(model.family, X[at]).any() for at in ranges):
+    elif any(have_gaps(model.family, X[at]).any() for at in ranges):
+        first = search_start(prior_of, known, augmentation, lambda _: first, 1, np.random.default_rng(seed))
+    elif partly.is_in_doubt and common.is_proper().all():
         with suppress(UndefinedEstimateError):  # of trees, which have no mean
-            first = search_start(prior_of, known, augmentation, lambda _: first, 1, np.random.default_rng(seed))
+            found = search_start(prior_of, known, augmentation, lambda _: first, 1, np.random.default_rng(seed))
+            theta = common.update(first).mean()
+            if common.log_prob(theta) != prior_of(found).log_prob(theta):  # it depends on the rows
+                first = found
     dims: dict[str, tuple[str, ...]] = {CONFUSION: ("annotator", "class", "given_label")} if extra else {}
     record = {} if partly.votes is None else {"annotators": tuple(map(str, partly.votes.names))}
     prior = prior_of(first)
