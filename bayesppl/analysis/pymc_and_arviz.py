@@ -42,8 +42,12 @@ if TYPE_CHECKING:
 
 #: What is raised where a group does not exist.
 _ABSENT = (
-    *(NotAvailableError, ChangedRowsError, ImproperError),
-    *(NotConjugateError, UndefinedEstimateError, NotImplementedError),
+    NotAvailableError,
+    ChangedRowsError,
+    ImproperError,
+    NotConjugateError,
+    UndefinedEstimateError,
+    NotImplementedError,
 )
 
 

@@ -116,14 +116,15 @@ def draw_missing(family: Family, theta: Theta, X: Any, codes: Array, rng: np.ran
     return np.where(missing, family.simulate(theta, codes, rng, family.bound.covariates(X)), drawn)
 
 
+@singledispatch
 def require_fillable(family: Family, X: Any) -> None:
-    """Refuse to fill cells of parts of a user's model that are sampled."""
-    if isinstance(family, CompositeFamily):
-        for block, part in family.parts.items():
-            require_fillable(part, X.parts[block])
-        return
-    of_any_family = draw_missing.dispatch(type(family)) is draw_missing.dispatch(object)
-    if of_any_family and isinstance(X, BlockRows) and any(missing_cells(x).any() for x in X.parts.values()):
+    """Refuse to fill cells of parts of a user's model that are sampled.
+
+    Raises
+    ------
+    NotImplementedError
+    """
+    if isinstance(X, BlockRows) and any(missing_cells(part).any() for part in X.parts.values()):
         raise NotImplementedError(
             "cells of a part of a model written in PyMC that was sampled are not filled; draw them by "
             "pm.sample_posterior_predictive"
@@ -181,6 +182,17 @@ def _(family: CompositeFamily, theta: Theta | None, X: BlockRows, shares: Array)
 @draw_missing.register(CompositeFamily)
 def _(family: CompositeFamily, theta: Theta, X: BlockRows, codes: Array, rng: np.random.Generator) -> BlockRows:
     return _drawn_by_block(draw_missing, family, theta, X, codes, rng)
+
+
+@require_fillable.register(CompositeFamily)
+def _(family: CompositeFamily, X: BlockRows) -> None:
+    for block, part in family.parts.items():
+        require_fillable(part, X.parts[block])
+
+
+@require_fillable.register(ConditionalGaussian | Mixture)
+def _(family: ConditionalGaussian | Mixture, X: Any) -> None:
+    """Take all rows: what cannot be filled of them, :func:`draw_missing` refuses."""
 
 
 @have_gaps.register(Transformed)

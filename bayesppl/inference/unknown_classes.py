@@ -239,6 +239,9 @@ def incomplete(
             def elsewhere(rng: np.random.Generator) -> JointStatistics:
                 return known + completed(_one_vote_each(told, rng))
 
+    def from_first() -> JointStatistics:
+        return search_start(prior_of, known, augmentation, lambda _: first, 1, np.random.default_rng(seed))
+
     empty = np.flatnonzero(first.parts[CLASS_WEIGHTS].counts == 0)
     even, begun = np.full((len(partly), model.n_classes), 1 / model.n_classes), first
     family, common = model.family, prior_of(known + completed(even) if len(empty) else begun)
@@ -260,10 +263,10 @@ def incomplete(
 
         first = search_start(prior_of, known, augmentation, seeds, restarts, np.random.default_rng(seed))
     elif any(have_gaps(model.family, X[at]).any() for at in ranges):
-        first = search_start(prior_of, known, augmentation, lambda _: first, 1, np.random.default_rng(seed))
+        first = from_first()
     elif partly.is_in_doubt and common.is_proper().all():
         with suppress(UndefinedEstimateError):  # of trees, which have no mean
-            found = search_start(prior_of, known, augmentation, lambda _: first, 1, np.random.default_rng(seed))
+            found = from_first()
             theta = common.update(first).mean()
             if common.log_prob(theta) != prior_of(found).log_prob(theta):  # it depends on the rows
                 first = found

@@ -11,20 +11,18 @@ import pytensor.tensor as pt
 from pymc.distributions.distribution import SymbolicRandomVariable
 from pymc.logprob.utils import CheckParameterValue
 from pytensor.compile.builders import OpFromGraph
-from pytensor.compile.ops import FromFunctionOp
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant
 from pytensor.graph.replace import vectorize_graph
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.graph.rewriting.utils import rewrite_graph
-from pytensor.graph.traversal import ancestors, graph_inputs, toposort
-from pytensor.scalar import Abs, ScalarMaximum, ScalarMinimum, Second, Sign, upcast
+from pytensor.graph.traversal import ancestors, toposort
+from pytensor.scalar import Second, upcast
 from pytensor.scalar import basic as scalars
 from pytensor.tensor.basic import Alloc, Join, MakeVector, ScalarFromTensor
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from pytensor.tensor.math import All, Dot
 from pytensor.tensor.shape import Shape, Shape_i
-from pytensor.tensor.sort import SortOp
 from pytensor.tensor.type import TensorType
 from pytensor.tensor.variable import TensorConstant
 
@@ -51,70 +49,9 @@ def shapes_above(outputs: Iterable[Any], stop: Iterable[Any] = ()) -> list[Any]:
     return [node.out for node in nodes_above(outputs, stop) if isinstance(node.op, Shape)]
 
 
-#: Operations that put a function together of two halves, and of pieces, as does whatever makes whole numbers or
-#: truth values of others: the condition of a switch, or a place in a table.
-_OF_HALVES = (Abs, Sign)
-_ROUNDED = (scalars.Ceil, scalars.Floor, scalars.Trunc, scalars.RoundHalfToEven, scalars.RoundHalfAwayFromZero)
-_REMAINDERS = (scalars.Mod, scalars.IntDiv)
-_COMPARED = (SortOp, scalars.Clip, scalars.LogicalComparison, ScalarMaximum, ScalarMinimum)
-_OF_PIECES = (*_COMPARED, *_ROUNDED, *_REMAINDERS)
-
-#: Functions of numbers, beside powers, whose peaks fall off as powers do, so that random points show them.
-_BROAD = (
-    *(scalars.Add, scalars.Sub, scalars.Mul, scalars.TrueDiv, scalars.Reciprocal, scalars.Neg, scalars.Sqr),
-    *(scalars.Sqrt, scalars.Log, scalars.Log1p, scalars.Identity, scalars.Cast, scalars.Second),
-)
-
-
-def has_pieces(outputs: Iterable[Any], inputs: Iterable[Any], *, of_halves: bool = True) -> bool:
-    """Whether graphs are piecewise functions of the inputs, and so not analytic."""
-    operations = (*_OF_PIECES, *_OF_HALVES) if of_halves else _OF_PIECES
-    return any(
-        isinstance(_of_one(node.op), operations)
-        or (not _is_real(node.outputs[0]) and any(map(_is_real, node.inputs)))
-        or _is_opaque(_of_one(node.op))
-        for node in _moved(outputs, inputs)
-    )
-
-
-def _of_one(op: Any) -> Any:
-    """Return the operation itself, or the one that is done number by number, or array by array."""
+def core_of(op: Any) -> Any:
+    """Return the operation that is done number by number, or array by array; others as they are."""
     return getattr(op, "core_op", getattr(op, "scalar_op", op))
-
-
-def _is_opaque(op: Any) -> bool:
-    """Whether an operation is a function of the user's own, by ``wrap_py`` or a class."""
-    return isinstance(op, FromFunctionOp) or not type(op).__module__.startswith(("pytensor.", "pymc."))
-
-
-def _is_real(variable: Any) -> bool:
-    return str(getattr(variable.type, "dtype", "")).startswith("float")
-
-
-def has_peaks(outputs: Iterable[Any], inputs: Iterable[Any]) -> bool:
-    """Whether graphs hold exponentials of the inputs, or other functions that may have narrow peaks."""
-    return any(
-        isinstance(node.op, Elemwise)
-        and not isinstance(node.op.scalar_op, _BROAD)
-        and not (isinstance(node.op.scalar_op, scalars.Pow) and not _is_moving(node.inputs[1]))
-        for node in _moved(outputs, inputs)
-    )
-
-
-def _is_moving(exponent: Any) -> bool:
-    return not all(isinstance(leaf, Constant) for leaf in graph_inputs([exponent]))
-
-
-def _moved(outputs: Iterable[Any], inputs: Iterable[Any]) -> Iterator[Any]:
-    """Yield the operations above graphs that the values of the inputs change, not their shapes alone."""
-    moved = set(inputs)
-    for node in toposort(list(outputs), blockers=set(moved)):
-        if not moved.isdisjoint(node.inputs) and not isinstance(node.op, Shape | Shape_i):
-            yield node
-            moved.update(node.outputs)
-            held = getattr(_of_one(node.op), "fgraph", None)  # of loops, among others
-            if held is not None:
-                yield from _moved(held.outputs, held.inputs)
 
 
 def leaves_above(outputs: Sequence[Any], stop: Iterable[Any] = ()) -> list[Any]:
@@ -192,7 +129,7 @@ def in_64_bits(outputs: Sequence[Any]) -> dict[Any, Any]:
 def without_shapes(outputs: Sequence[Any]) -> list[Any]:
     """Replace shapes that are known by numbers: what is only shaped like a variable does not depend on it."""
     shaped = (
-        isinstance(node.op, Shape | Shape_i) or isinstance(getattr(node.op, "scalar_op", None), Second)
+        isinstance(node.op, Shape | Shape_i) or isinstance(core_of(node.op), Second)
         for node in nodes_above(outputs)
     )
     return canonical(outputs) if any(shaped) else list(outputs)
@@ -239,7 +176,7 @@ def _joined(demands: Sequence[Any], rows: set[Any]) -> Iterator[Any]:
         op = None if node is None else node.op
         if not rows & set(ancestors([demand])):
             yield pt.all(demand)
-        elif isinstance(op, _JOINING) or isinstance(getattr(op, "scalar_op", None), scalars.AND):
+        elif isinstance(core_of(op), (*_JOINING, scalars.AND)):
             yield from _joined(node.inputs, rows)
         elif isinstance(op, Join):
             yield from _joined([_unstacked(part) for part in node.inputs], rows)
@@ -271,7 +208,7 @@ def without_products(outputs: Sequence[Any]) -> list[Any]:
     products = [
         node
         for node in nodes_above(outputs)
-        if isinstance(getattr(node.op, "core_op", node.op), Dot) and all(x.type.ndim > 1 for x in node.inputs)
+        if isinstance(core_of(node.op), Dot) and all(x.type.ndim > 1 for x in node.inputs)
     ]
     return substitute(
         outputs,
@@ -374,7 +311,7 @@ def _at_points(outputs: Sequence[Any], replacements: Mapping[Any, Any]) -> list[
     for node in toposort(outputs, blockers=replacements):
         inputs = [found.get(variable, variable) for variable in node.inputs]
         made: Any
-        op = _of_one(node.op)
+        op = core_of(node.op)
         if isinstance(op, OpFromGraph):
             held = op.fgraph.unfreeze()
             made = _at_points(held.outputs, dict(zip(held.inputs, inputs, strict=True)))

@@ -19,7 +19,8 @@ from pymc.distributions.mixture import MixtureRV
 from pytensor.tensor.random.basic import TriangularRV
 
 from bayesppl.conjugate import Conjugate
-from bayesppl.inference.pymc.graphs import Interpreter, evaluate, has_peaks, has_pieces
+from bayesppl.inference.pymc.graphs import Interpreter, evaluate
+from bayesppl.inference.pymc.pieces import has_peaks, has_pieces
 from bayesppl.inference.pymc.reading.matches import Match, log_volume, log_volumes, match, slopes
 from bayesppl.inference.pymc.reading.naturals import Natural
 from bayesppl.inference.pymc.reading.observed import same_values

@@ -26,7 +26,7 @@ from bayesppl.families.gaussian_diagonal import KnownVariances
 from bayesppl.families.gaussian_full import KnownCovariances
 from bayesppl.families.lognormal import LogGaussian
 from bayesppl.families.negative_binomial import Geometric
-from bayesppl.inference.pymc.graphs import has_pieces
+from bayesppl.inference.pymc.pieces import has_pieces
 from bayesppl.inference.pymc.reading.cloning import parameters_by_class
 from bayesppl.inference.pymc.reading.natural_normals import (
     Means,
