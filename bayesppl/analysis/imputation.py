@@ -14,8 +14,8 @@ from bayesppl.data.arguments import generator, whole
 from bayesppl.data.columns import missing
 from bayesppl.data.table import Table
 from bayesppl.families.bound import Described
+from bayesppl.families.filling import draw_missing, require_fillable
 from bayesppl.families.find_levels import UNSEEN
-from bayesppl.families.gaps import draw_missing, require_fillable
 from bayesppl.kernels.arrays import Array, draw_codes
 from bayesppl.model.fitted import Fitted
 

@@ -16,7 +16,7 @@ from bayesppl.conjugate.documents import nested_documents
 from bayesppl.data.arguments import generator, real, whole
 from bayesppl.families.block_rows import BlockRows, stack_rows
 from bayesppl.families.covariates import Covariates, of_rows
-from bayesppl.families.gaps import missing_cells
+from bayesppl.families.filling import missing_cells
 from bayesppl.families.multinomial import Multinomial
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import row_ranges

@@ -96,55 +96,6 @@ def expected_statistics(family: Family, theta: Theta | None, X: Any, shares: Arr
 
 
 @singledispatch
-def draw_missing(family: Family, theta: Theta, X: Any, codes: Array, rng: np.random.Generator) -> Any:
-    """Draw all missing cells of encoded rows, as :func:`draw_gaps` draws those that no sum can be taken without.
-
-    Raises
-    ------
-    NotImplementedError
-        For cells of categories on which other columns depend.
-    """
-    if not isinstance(X, np.ndarray):
-        return X  # counts, which cannot be missing
-    drawn = draw_gaps(family, theta, X, codes, rng)
-    if family.sums_over_gaps and X.shape[1] > 1:
-        _require_filled(family, drawn)
-    missing = missing_cells(drawn)
-    if not missing.any():
-        return drawn
-    # the columns are independent given class and parameters, also where they share some of these
-    return np.where(missing, family.simulate(theta, codes, rng, family.bound.covariates(X)), drawn)
-
-
-@singledispatch
-def require_fillable(family: Family, X: Any) -> None:
-    """Refuse to fill cells of parts of a user's model that are sampled.
-
-    Raises
-    ------
-    NotImplementedError
-    """
-    if isinstance(X, BlockRows) and any(missing_cells(part).any() for part in X.parts.values()):
-        raise NotImplementedError(
-            "cells of a part of a model written in PyMC that was sampled are not filled; draw them by "
-            "pm.sample_posterior_predictive"
-        )
-
-
-def missing_cells(X: Array) -> Array:
-    """Find the encoded cells that are missing: NaN among numbers, negative ones among codes of levels."""
-    return np.asarray(np.isnan(X) if X.dtype.kind == "f" else X < 0)
-
-
-def _require_filled(family: Family, X: Array) -> None:
-    if missing_cells(X).any():
-        raise NotImplementedError(
-            f"the {family.name} family cannot fill missing categories on which other columns depend. Use one "
-            "whose columns are independent given the class, such as bayesppl.MixedNB has"
-        )
-
-
-@singledispatch
 def drawn_statistics(family: Family, theta: Theta, X: Any, shares: Array, rng: np.random.Generator) -> Any:
     """Sum rows as :func:`expected_statistics` does, but draw their missing cells.
 
@@ -166,7 +117,7 @@ def _(family: CompositeFamily, X: BlockRows) -> Array:
 
 @draw_gaps.register(CompositeFamily)
 def _(family: CompositeFamily, theta: Theta, X: BlockRows, codes: Array, rng: np.random.Generator) -> BlockRows:
-    return _drawn_by_block(draw_gaps, family, theta, X, codes, rng)
+    return drawn_by_block(draw_gaps, family, theta, X, codes, rng)
 
 
 @expected_statistics.register(CompositeFamily)
@@ -177,22 +128,6 @@ def _(family: CompositeFamily, theta: Theta | None, X: BlockRows, shares: Array)
             for block, part in family.parts.items()
         }
     )
-
-
-@draw_missing.register(CompositeFamily)
-def _(family: CompositeFamily, theta: Theta, X: BlockRows, codes: Array, rng: np.random.Generator) -> BlockRows:
-    return _drawn_by_block(draw_missing, family, theta, X, codes, rng)
-
-
-@require_fillable.register(CompositeFamily)
-def _(family: CompositeFamily, X: BlockRows) -> None:
-    for block, part in family.parts.items():
-        require_fillable(part, X.parts[block])
-
-
-@require_fillable.register(ConditionalGaussian | Mixture)
-def _(family: ConditionalGaussian | Mixture, X: Any) -> None:
-    """Take all rows: what cannot be filled of them, :func:`draw_missing` refuses."""
 
 
 @have_gaps.register(Transformed)
@@ -244,11 +179,6 @@ def _(family: MultivariateT, theta: Theta | None, X: Array, codes: Array, rng: n
     return np.column_stack([draw_normals(family.inner, theta, X, codes, rng, weights), weights])
 
 
-@draw_missing.register(MultivariateT)
-def _(family: MultivariateT, theta: Theta, X: Array, codes: Array, rng: np.random.Generator) -> Array:
-    return np.asarray(draw_gaps(family, theta, X, codes, rng)[:, :-1])
-
-
 @expected_statistics.register(MultivariateT)
 def _(family: MultivariateT, theta: Theta | None, X: Array, shares: Array) -> Moments:
     found = expected_moments(family.inner, theta, X, shares, shares * family.weights(theta, X))
@@ -269,14 +199,6 @@ def _(
     return BlockRows({**X.parts, "numbers": beside[:, n_predictors:]})
 
 
-@draw_missing.register(ConditionalGaussian)
-def _(
-    family: ConditionalGaussian, theta: Theta, X: BlockRows, codes: Array, rng: np.random.Generator
-) -> BlockRows:
-    _require_filled(family, X.parts["categories"])
-    return draw_gaps(family, theta, X, codes, rng)
-
-
 @expected_statistics.register(ConditionalGaussian)
 def _(family: ConditionalGaussian, theta: Theta | None, X: BlockRows, shares: Array) -> JointStatistics:
     found: JointStatistics = expected_statistics(family.inner, theta, family.with_predictors(X), shares)
@@ -288,12 +210,6 @@ def _(family: Mixture, theta: Theta | None, X: Any, codes: Array, rng: np.random
     within = family.allocate(theta, X, codes, rng)
     at = codes * family.components + within
     return Allocated(draw_gaps(family.inner, theta, X, at, rng), within)
-
-
-@draw_missing.register(Mixture)
-def _(family: Mixture, theta: Theta, X: Any, codes: Array, rng: np.random.Generator) -> Any:
-    at = codes * family.components + family.allocate(theta, X, codes, rng)
-    return draw_missing(family.inner, theta, X, at, rng)
 
 
 @expected_statistics.register(Mixture)
@@ -311,7 +227,7 @@ def _(family: Mixture, theta: Theta, X: Any, shares: Array, rng: np.random.Gener
     return with_counts(found, of_components.sum(0))
 
 
-def _drawn_by_block(
+def drawn_by_block(
     draw: Callable[..., Any],
     family: CompositeFamily,
     theta: Theta | None,
@@ -319,6 +235,7 @@ def _drawn_by_block(
     codes: Array,
     rng: np.random.Generator,
 ) -> BlockRows:
+    """Draw the cells of every block by a function of its family."""
     return BlockRows(
         {
             block: draw(part, parameters_of(f"{block}_", theta, part), X.parts[block], codes, rng)

@@ -10,7 +10,8 @@ from scipy.stats import t, wishart
 
 import bayesppl as bp
 from bayesppl.data.read_table import as_table
-from bayesppl.families.gaps import draw_gaps, draw_missing, expected_statistics, have_gaps
+from bayesppl.families.filling import draw_missing
+from bayesppl.families.gaps import draw_gaps, expected_statistics, have_gaps
 
 RNG = np.random.default_rng(4)
 ROWS = RNG.normal(size=(9, 3))
