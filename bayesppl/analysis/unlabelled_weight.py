@@ -34,8 +34,8 @@ from bayesppl.data.rows import Rows
 from bayesppl.errors import ConvergenceWarning, UnlabelledWarning, warn
 from bayesppl.families.closed_forms import with_lent_rows
 from bayesppl.inference.em import EM
+from bayesppl.inference.first_completion import incomplete, require_conjugate
 from bayesppl.inference.missing_labels import MISSINGNESS
-from bayesppl.inference.unknown_classes import incomplete, require_conjugate
 from bayesppl.kernels.arrays import Array, logarithm
 from bayesppl.kernels.ranges import in_order
 from bayesppl.model.calibration import Calibration

@@ -14,7 +14,7 @@ from bayesppl.data.rows import Rows
 from bayesppl.errors import ConvergenceWarning, UndefinedEstimateError, warn
 from bayesppl.inference.augmentation import Incomplete
 from bayesppl.inference.base import Inference
-from bayesppl.inference.unknown_classes import incomplete
+from bayesppl.inference.first_completion import incomplete
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.convergence import Diagnosis
 from bayesppl.model.declaration import GenerativeModel

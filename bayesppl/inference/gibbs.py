@@ -18,8 +18,8 @@ from bayesppl.families.mixture import Mixture
 from bayesppl.inference.augmentation import Incomplete
 from bayesppl.inference.base import Draws, Inference, as_posterior
 from bayesppl.inference.em import EM
+from bayesppl.inference.first_completion import incomplete
 from bayesppl.inference.progress import counted
-from bayesppl.inference.unknown_classes import incomplete
 from bayesppl.kernels.arrays import Theta, select_draws
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.posterior import Exact, Posterior

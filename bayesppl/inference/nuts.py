@@ -23,12 +23,12 @@ from bayesppl.data.arguments import real, whole
 from bayesppl.data.rows import Rows
 from bayesppl.inference.base import Drawing, Draws
 from bayesppl.inference.em import EM
+from bayesppl.inference.first_completion import incomplete
 from bayesppl.inference.missing_labels import with_missingness
 from bayesppl.inference.progress import announce_if_slow, is_watched, say
 from bayesppl.inference.pymc.build import Encoded, Likelihood, encode_unweighted, hyperparameters, to_pymc
 from bayesppl.inference.pymc.model_density import Density, constrain, log_density
 from bayesppl.inference.pymc.native import IN_PYTHON, expand_function
-from bayesppl.inference.unknown_classes import incomplete
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.declaration import GenerativeModel
 from bayesppl.model.sampled import Sampled

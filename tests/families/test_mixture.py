@@ -15,7 +15,7 @@ from bayesppl.data.rows import Rows
 from bayesppl.errors import ConvergenceWarning, NotConjugateError
 from bayesppl.inference import mixture_start
 from bayesppl.inference.em import EM
-from bayesppl.inference.unknown_classes import incomplete
+from bayesppl.inference.first_completion import incomplete
 from bayesppl.model.declaration import Declaration
 from bayesppl.model.posterior import in_log_odds
 

@@ -12,7 +12,8 @@ import bayesppl as bp
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ConvergenceWarning, NotConjugateError
 from bayesppl.inference.em import EM
-from bayesppl.inference.unknown_classes import UnknownClasses, incomplete
+from bayesppl.inference.first_completion import incomplete
+from bayesppl.inference.unknown_classes import UnknownClasses
 from bayesppl.kernels import ranges
 from bayesppl.model.declaration import Declaration
 

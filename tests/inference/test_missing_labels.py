@@ -10,11 +10,11 @@ import bayesppl as bp
 from bayesppl.data.label_cells import Unlabelled
 from bayesppl.data.rows import Rows
 from bayesppl.errors import NotConjugateError
+from bayesppl.inference.first_completion import incomplete
 from bayesppl.inference.missing_labels import with_missingness
 from bayesppl.inference.pymc.build import to_pymc
 from bayesppl.inference.pymc.model_density import constrain, log_density
 from bayesppl.inference.pymc.native import structure_key
-from bayesppl.inference.unknown_classes import incomplete
 from bayesppl.model.declaration import Declaration
 from bayesppl.model.training_rows import encoded
 
