@@ -34,7 +34,7 @@ from bayesppl.data.rows import Rows
 from bayesppl.errors import ConvergenceWarning, UnlabelledWarning, warn
 from bayesppl.families.closed_forms import with_lent_rows
 from bayesppl.inference.em import EM
-from bayesppl.inference.first_completion import incomplete, require_conjugate
+from bayesppl.inference.first_completion import incomplete, require_conjugate, require_proper
 from bayesppl.inference.missing_labels import MISSINGNESS
 from bayesppl.kernels.arrays import Array, logarithm
 from bayesppl.kernels.ranges import in_order
@@ -211,6 +211,10 @@ def _left_out(
         at = np.flatnonzero(groups == group)
         statistics = model.summarise(replace(rows, given_weights=np.where(groups == group, 0.0, rows.weights)))
         held = with_lent_rows(prior, statistics)
+        require_proper(
+            held.update(statistics),
+            "what rows without a label add is judged by others left out, under a prior that is proper without them",
+        )
         if weight:
             without = replace(problem, prior=held, known=statistics)
             statistics = _EM.search(without, statistics, or_mean=True).statistics

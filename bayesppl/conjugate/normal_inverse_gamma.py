@@ -139,7 +139,9 @@ class NormalInverseGamma(Conjugate):
             np.log(self.spread(variance))
             + self.kappa * (theta["mean"] - self.location) ** 2 / self.spread(variance)
         )
-        of_variance = -(self.a + 1) * np.log(variance) - self.b / variance - self.log_normalizer()
+        # the density of an improper belief is up to a constant
+        constant = self.log_normalizer() if self.is_proper().all() else 0.0
+        of_variance = -(self.a + 1) * np.log(variance) - self.b / variance - constant
         return sum_trailing(of_means, 2) + sum_trailing(of_variance, self.a.ndim)
 
     def draw(self, size: int, rng: np.random.Generator) -> Theta:

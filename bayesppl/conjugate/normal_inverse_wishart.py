@@ -182,7 +182,9 @@ class NormalInverseWishart(Conjugate):
         residual = np.einsum("...kij,...kj->...ki", per_class, theta["mean"] - self.location)
         means_per_covariance = n_classes if self.is_tied else 1
         exponent = 0.5 * (self.nu + n_features + 1 + means_per_covariance)
-        of_covariance = -exponent * log_det - 0.5 * trace - self.log_normalizer()
+        # the density of an improper belief is up to a constant
+        constant = self.log_normalizer() if self.is_proper().all() else 0.0
+        of_covariance = -exponent * log_det - 0.5 * trace - constant
         return -0.5 * self.kappa * (residual**2).sum(-1), of_covariance
 
     def draw(self, size: int, rng: np.random.Generator) -> Theta:

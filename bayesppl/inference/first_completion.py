@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from scipy.special import logsumexp
 
-from bayesppl.conjugate import Conjugate, Dirichlet, Fixed, Joint, NormalInverseWishart
+from bayesppl.conjugate import Conjugate, Dirichlet, Fixed, Joint
 from bayesppl.conjugate.statistics import Counts, JointStatistics
 from bayesppl.data.partly_known import PartlyKnown
 from bayesppl.data.rows import Rows
@@ -112,9 +112,7 @@ def incomplete(
             return known + begin.shared_out(_one_vote_each(told, rng))
 
     first = _completed(begin, told, begun, partly.is_in_doubt, restarts, seed)
-    prior = begin.prior(first)
-    _require_density(prior.update(known))
-    return Incomplete(model, prior, known, augmentation, first, dims, record, elsewhere)
+    return Incomplete(model, begin.prior(first), known, augmentation, first, dims, record, elsewhere)
 
 
 def _completed(
@@ -129,7 +127,7 @@ def _completed(
 
     Raises
     ------
-    NotConjugateError
+    ImproperError, NotConjugateError
     """
     rows, known = begin.rows, begin.known
     family, n_rows = rows.model.family, rows.n_rows
@@ -137,6 +135,11 @@ def _completed(
     even = np.full_like(told, 1 / rows.model.n_classes)
     prior = begin.prior(known + begin.shared_out(even) if len(empty) else begun)
     require_conjugate(prior)
+    require_proper(
+        prior.update(known),
+        "rows known only in part (without a label or with one in doubt, or without cells that others depend on) are "
+        "completed under a prior that is proper beside the rows that are known",
+    )
     if isinstance(family, Mixture):
         told = told * (rows.weights > 0)[:, None]
         told[:, ~told.any(0)] = 1.0  # of a class without labels any row may be
@@ -207,17 +210,14 @@ def require_conjugate(prior: Joint) -> None:
             )
 
 
-def _require_density(belief: Joint) -> None:
-    """Refuse improper covariances, by whose density steps are compared.
+def require_proper(belief: Joint, reason: str) -> None:
+    """Refuse a belief of which some part is improper, for a reason in words.
 
     Raises
     ------
     ImproperError
     """
-    for _, part in belief.leaves():
-        if isinstance(part, NormalInverseWishart) and not part.is_proper().all():
-            raise ImproperError(
-                "rows known only in part (without a label or with one in doubt, or without cells that others "
-                "depend on) are completed under a prior that is proper beside the rows that are known, and this "
-                "one is not: use the default prior, prior='fraley-raftery', or one of your own"
-            )
+    for prefix, part in belief.leaves():
+        if not part.is_proper().all():
+            names = " and ".join(repr(prefix + name) for name in part.parameters)
+            raise ImproperError(f"{reason}, and that of {names} is not: use the default prior, or one of your own")
