@@ -56,6 +56,8 @@ def to_pymc(fitted: Fitted, likelihood: Likelihood = "rows") -> Any:
 
     Its variables have the names of :func:`to_datatree`, but for the probabilities of levels, which are computed
     from simplices of one length, such as ``probability_of_3``: PyMC draws what a trace lacks from the prior.
+    Means of correlated columns come from a flat variable and a potential, which NUTS samples fast, and of which
+    ``pm.sample_prior_predictive`` cannot draw: :func:`to_datatree` draws from all priors of the package.
 
     Parameters
     ----------

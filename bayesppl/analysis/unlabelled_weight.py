@@ -213,7 +213,7 @@ def _left_out(
         held = with_lent_rows(prior, statistics)
         require_proper(
             held.update(statistics),
-            "what rows without a label add is judged by others left out, under a prior that is proper without them",
+            "rows without a label are judged by others left out, under a prior that is proper without these",
         )
         if weight:
             without = replace(problem, prior=held, known=statistics)

@@ -16,7 +16,7 @@ import numpy as np
 
 from bayesppl.conjugate import Joint
 from bayesppl.conjugate import pair_forms as of_pairs
-from bayesppl.conjugate.conjugate import ShapeError
+from bayesppl.conjugate.conjugate import ShapeError, replace_unchecked
 from bayesppl.conjugate.log_density import LogDensity
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.sparse_means import SparseMeans
@@ -149,6 +149,22 @@ def with_lent_rows(prior: Any, statistics: Any) -> Any:
             prior, parts={name: with_lent_rows(part, statistics.parts[name]) for name, part in prior.parts.items()}
         )
     return prior.hierarchy.lent(statistics) if _is_lent(prior) else prior
+
+
+def for_any_class(prior: Any) -> Any:
+    """Return the prior that is the same for all classes where each borrows the rows of the others.
+
+    It is the geometric mean of theirs. A prior of each class that is made of the rows of the others is one to
+    exchange the classes by where their rows are not certain.
+    """
+    if isinstance(prior, Joint):
+        return replace(prior, parts={name: for_any_class(part) for name, part in prior.parts.items()})
+    if not _is_lent(prior):
+        return prior
+    same = {
+        name: np.broadcast_to(own.mean(0), own.shape) for name in ("nu", "psi") for own in [getattr(prior, name)]
+    }
+    return replace_unchecked(prior, **same, hierarchy=None)
 
 
 def _is_lent(prior: Any) -> bool:

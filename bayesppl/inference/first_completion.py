@@ -15,6 +15,7 @@ from bayesppl.conjugate.statistics import Counts, JointStatistics
 from bayesppl.data.partly_known import PartlyKnown
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError, NotConjugateError, UndefinedEstimateError, rows_at
+from bayesppl.families.closed_forms import for_any_class
 from bayesppl.families.gaps import have_gaps
 from bayesppl.families.mixture import Mixture
 from bayesppl.inference.augmentation import Incomplete, search_start
@@ -38,15 +39,20 @@ class _Beginning:
         Of the others.
     errors : mapping of str to Conjugate
         The prior of the errors of annotators, if there are any.
+    is_in_doubt : bool
+        Whether labels that are there may be wrong.
     """
 
     rows: UnknownClasses
     known: JointStatistics
     errors: Mapping[str, Conjugate]
+    is_in_doubt: bool
 
     def prior(self, statistics: JointStatistics) -> Joint:
         """Resolve the prior, with that of the errors."""
         prior = self.rows.model.prior(statistics)
+        if self.is_in_doubt:
+            prior = for_any_class(prior)
         prefixes = {**prior.prefixes, **dict.fromkeys(self.errors, "")}
         return replace(prior, parts={**prior.parts, **self.errors}, prefixes=prefixes)
 
@@ -103,7 +109,7 @@ def incomplete(
         record["annotators"] = tuple(map(str, votes.names))
         known = with_part(known, Counts(np.zeros_like(votes.errors), np.zeros(())))
     augmentation = UnknownClasses(model, X, partly.weights, partly.log_prior, votes)
-    begin, told = _Beginning(augmentation, known, errors), _told(partly, model.n_classes)
+    begin, told = _Beginning(augmentation, known, errors, partly.is_in_doubt), _told(partly, model.n_classes)
     begun = known if partly.log_prior is None and votes is None else known + begin.shared_out(told)
     elsewhere: Callable[[np.random.Generator], JointStatistics] | None = None
     if votes is not None and len(votes.names) > 1:
@@ -111,7 +117,7 @@ def incomplete(
         def elsewhere(rng: np.random.Generator) -> JointStatistics:
             return known + begin.shared_out(_one_vote_each(told, rng))
 
-    first = _completed(begin, told, begun, partly.is_in_doubt, restarts, seed)
+    first = _completed(begin, told, begun, restarts, seed)
     return Incomplete(model, begin.prior(first), known, augmentation, first, dims, record, elsewhere)
 
 
@@ -119,7 +125,6 @@ def _completed(
     begin: _Beginning,
     told: Array,
     begun: JointStatistics,
-    is_in_doubt: bool,
     restarts: int,
     seed: int | None,
 ) -> JointStatistics:
@@ -137,8 +142,8 @@ def _completed(
     require_conjugate(prior)
     require_proper(
         prior.update(known),
-        "rows known only in part (without a label or with one in doubt, or without cells that others depend on) are "
-        "completed under a prior that is proper beside the rows that are known",
+        "rows known only in part (without a label or with one in doubt, or without cells that others depend on) "
+        "are completed under a prior that is proper beside the rows that are known",
     )
     if isinstance(family, Mixture):
         told = told * (rows.weights > 0)[:, None]
@@ -158,7 +163,7 @@ def _completed(
         return begin.search(seeds, restarts, seed)
     if any(have_gaps(family, rows.X[at]).any() for at in begin.ranges()):
         return begin.search(lambda _: begun, 1, seed)
-    if is_in_doubt and prior.is_proper().all():
+    if begin.is_in_doubt and prior.is_proper().all():
         with suppress(UndefinedEstimateError):  # of trees, which have no mean
             found = begin.search(lambda _: begun, 1, seed)
             theta = prior.update(begun).mean()

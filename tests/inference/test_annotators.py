@@ -265,15 +265,50 @@ def test_a_default_prior_is_not_that_of_the_wrong_labels(data, make, inference):
     assert clf.predict_log_proba(X)[np.arange(len(y)), truth].mean() > -0.1
 
 
-@pytest.mark.parametrize("make", [bp.LinearDiscriminantAnalysis, bp.QuadraticDiscriminantAnalysis])
+def waveforms(n, rng):
+    """Rows of Breiman et al. (1984, "Classification and Regression Trees", section 2.6.2), and their classes."""
+    truth, share = np.arange(n) % 3, rng.random(n)[:, None]
+    waves = np.maximum(6 - np.abs(np.arange(1, 22) - np.array([[7], [15], [11]])), 0)
+    one, other = waves[[0, 0, 1]][truth], waves[[1, 2, 2]][truth]
+    return share * one + (1 - share) * other + rng.normal(size=(n, 21)), truth
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_wrong_labels_do_not_exchange_classes(seed):
+    """A prior of each class that is made of the rows of the others draws its rows to them."""
+    rng = np.random.default_rng(seed)
+    X, truth = waveforms(450, rng)
+    labels = np.where(rng.random(450) < 0.3, (truth + rng.integers(1, 3, 450)) % 3, truth)
+    clf = bp.QuadraticDiscriminantAnalysis(label_noise=bp.LabelNoise(0.7, 30.0), inference="em").fit(X, labels)
+    right = (clf.completed_proba()["proba"].to_numpy().argmax(1) == truth).mean()
+    assert right > (labels == truth).mean() + 0.05
+
+
+@pytest.mark.parametrize("make", [bp.LinearDiscriminantAnalysis, bp.QuadraticDiscriminantAnalysis, bp.GaussianNB])
 @pytest.mark.parametrize("prior", ["jeffreys", "flat"])
-def test_labels_in_doubt_take_a_proper_prior(make, prior):
+def test_rows_known_in_part_take_a_prior_that_is_proper_beside_the_others(make, prior):
     X, y, noisy = noisy_iris()
     with pytest.raises(ImproperError, match=r"proper beside the rows that are known, and that of '.*' is not"):
         make(prior, inference="em", label_noise=bp.LabelNoise(0.8, 3.0)).fit(X, noisy)
-    few = np.where(np.arange(150) % 2 == 0, y, -1)
     options = {"unlabelled": "learn", "unlabelled_label": -1, "unlabelled_weight": 1.0}
+    without = np.where(y == 2, -1, y)
+    with pytest.raises(ImproperError, match=r"that of 'mean' and '(co)?variance' is not: use the default prior"):
+        make(prior, inference="gibbs", classes=[0, 1, 2], **options).fit(X, without)
+    few = np.where(np.arange(150) % 2 == 0, y, -1)
+    found = make(prior, inference=bp.EM("mle", tol=1e-12), rule="mle", **options).fit(X, few)
+    # the likelihood has no prior
+    default = make(inference=bp.EM("mle", tol=1e-12), rule="mle", **options).fit(X, few)
+    np.testing.assert_allclose(found.predict_proba(X), default.predict_proba(X), atol=1e-4)
     assert make(prior, inference="em", **options).fit(X, few).predict_proba(X).shape == (150, 3)
+
+
+def test_the_weight_of_unlabelled_rows_takes_a_prior_that_is_proper_without_some_of_the_others():
+    rng, y = np.random.default_rng(0), np.arange(60) % 3
+    X, few = rng.normal(size=(60, 2)) + 2 * y[:, None], np.where(np.arange(60) % 4 == 0, y, -1)
+    options = {"unlabelled": "learn", "unlabelled_label": -1, "unlabelled_weight": 1.0}
+    clf = bp.QuadraticDiscriminantAnalysis("jeffreys", inference="em", **options)
+    with pytest.raises(ImproperError, match=r"judged by others left out, under a prior that is proper without"):
+        clf.fit(X, few)
 
 
 def test_known_errors_stay_as_they_are():
