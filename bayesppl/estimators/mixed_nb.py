@@ -92,7 +92,8 @@ class TreeNB(Learner):
     levels, unseen
         See :class:`bayesppl.families.AveragedTree`, also for the other parameters.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
-        See :class:`GenerativeClassifier`. There is no inference but the closed form.
+        See :class:`GenerativeClassifier`. Beside the closed form there is ``inference="gibbs"``, for rows that are
+        known in part.
 
     Examples
     --------

@@ -68,12 +68,12 @@ def Gaussian(
         "flat" and "unbiased".
         ``hierarchical``, the default of full and tied, shrinks the covariance of each class towards those of the
         others, and all of them towards independent columns, as much as maximises the evidence: smooth in the rows,
-        proper and free of units. ``columnwise``, the default of diag and tied_diag, is for each column the prior
-        of Fraley & Raftery (2007) in one dimension: proper, weak and free of units. ``sparse``, of tied_diag, is
+        proper and free of units. ``columnwise``, the default of diag and tied_diag, is worth three rows of the
+        variance of each column within the classes: proper, weak and free of units. ``sparse``, of tied_diag, is
         for more columns than rows: in some columns the means of the classes differ, in the others they are one,
         and predictions are averaged over which. ``fraley-raftery``, the
-        default of spherical, is their prior in all dimensions, as in their program mclust. It has one scale for
-        all columns of diag and tied_diag, and of full and tied the covariance of all rows, which is nearly
+        default of spherical, is the prior of Fraley & Raftery (2007), as in their program mclust. It has one scale
+        for all columns of diag and tied_diag, and of full and tied the covariance of all rows, which is nearly
         singular where rows barely outnumber the columns: prefer the default there. ``regularised``, of full and
         tied, is worth as many rows as a class has, of independent columns: the covariance expected of a class is
         about halfway between its own and a diagonal one (Friedman 1989), which the evidence would not choose, and

@@ -9,7 +9,7 @@ Their closed forms stand in :mod:`bayesppl.conjugate.independent_normals`.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, final
@@ -30,11 +30,13 @@ from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import ConjugateFamily, OfColumns
 from bayesppl.families.moment_priors import (
+    VARIANCE_ROWS,
     column_scales,
     column_variances,
     common_scale,
     parts_of_variance,
     require_proper,
+    within_sd,
 )
 from bayesppl.families.support import require_finite_sums
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, as_observed
@@ -130,13 +132,9 @@ class DiagonalGaussian(IndependentNormals):
             self.prior,
             {
                 # a variance that the columns share belongs to no single column
-                **(
-                    {}
-                    if "feature" in self.shared
-                    else {"columnwise": lambda: self._weak(statistics, column_scales, 1)}
-                ),
+                **({} if "feature" in self.shared else {"columnwise": lambda: self._columnwise(statistics)}),
                 **({"sparse": lambda: self._sparse(statistics)} if self.shared == ("class",) else {}),
-                "fraley-raftery": lambda: self._weak(statistics, common_scale, shape[1]),
+                "fraley-raftery": lambda: self._fraley_raftery(statistics),
                 "jeffreys": lambda: self._improper(statistics, power=1),
                 "flat": lambda: self._improper(statistics, power=0),
                 "unbiased": lambda: self._improper(statistics, -np.prod([shape[axis] for axis in self._axes]) / 2),
@@ -170,16 +168,21 @@ class DiagonalGaussian(IndependentNormals):
         per = "in all" if "class" in self.shared else "in each class"
         return require_proper(prior, statistics, self.classes, needed, per)
 
-    def _weak(
-        self, statistics: Moments, scale_of: Callable[[Moments, Sequence[Hashable]], Any], dimension: int
-    ) -> NormalInverseGamma:
+    def _columnwise(self, statistics: Moments) -> NormalInverseGamma:
+        """Return the prior of each column by itself: three rows of its variance within the classes."""
+        total = statistics.pooled()
+        degrees = np.maximum(statistics.count - 1, 0.0).sum(0)
+        b = VARIANCE_ROWS / 2 * within_sd(statistics.within, degrees, total, self.columns) ** 2
+        return NormalInverseGamma(total.mean, 0.01, VARIANCE_ROWS / 2, b).sized(statistics.mean.shape, self._axes)
+
+    def _fraley_raftery(self, statistics: Moments) -> NormalInverseGamma:
         """Return the prior of Fraley & Raftery (2007): ν = D + 2, and the squares of a scale over K^(2/D)."""
         total, shape = statistics.pooled(), statistics.mean.shape
         varies = column_variances(total) > 0
         if "feature" in self.shared:
             varies = varies.any(keepdims=True)
-        b = np.square(scale_of(total, self.columns)) / parts_of_variance(varies, shape[0], dimension) / 2
-        return NormalInverseGamma(total.mean, 0.01, (dimension + 2) / 2, b).sized(shape, self._axes)
+        b = common_scale(total, self.columns) ** 2 / parts_of_variance(varies, *shape) / 2
+        return NormalInverseGamma(total.mean, 0.01, (shape[1] + 2) / 2, b).sized(shape, self._axes)
 
     def _sparse(self, statistics: Moments) -> SparseMeans:
         """Return the prior of sparse means, with variances that are worth three rows.

@@ -65,8 +65,8 @@ def require_training_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_w
         raise NotConjugateError(_ONLY_IN_PART)
     if X is None or y is None:
         raise ValueError(
-            "the rows of the fit are not held any more (after loading, partial_fit or a fit of lazy tables they "
-            "never are); pass X and y as tables in memory"
+            "the rows of the fit are not held any more (after loading, copying, pickling, partial_fit or a fit of "
+            "lazy tables they never are); pass X and y as tables in memory"
         )
     if n_classes > 1 and np.shape(y)[1:] == (n_classes,):
         table = learned.columns.align(X)

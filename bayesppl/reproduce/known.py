@@ -14,8 +14,7 @@ from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.normalisation import log_probabilities
 
-#: Priors so weak that the rows decide, as in the sources: those of Fraley & Raftery (2007), for diagonal matrices
-#: column by column.
+#: Priors so weak that the rows decide, as in the sources.
 WEAK_PRIORS = {"full": "fraley-raftery", "tied": "fraley-raftery", "diag": "columnwise"}
 
 

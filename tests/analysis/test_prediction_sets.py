@@ -184,7 +184,8 @@ def test_which_models_take_the_quicker_route(covariance, is_quick, monkeypatch):
 
     separate = prediction_sets._are_separate
     monkeypatch.setattr(prediction_sets, "_are_separate", watched)
-    given = {} if covariance == "diag" else {"prior": bp.NormalInverseWishart(3.0, 0.1, 6.0, np.eye(4))}
+    gamma, wishart = bp.NormalInverseGamma(3.0, 0.1, 2.0, 1.0), bp.NormalInverseWishart(3.0, 0.1, 6.0, np.eye(4))
+    given = {"prior": gamma if covariance == "diag" else wishart}
     bp.GenerativeClassifier(bp.Gaussian(covariance, **given)).fit(X[TRAIN], Y[TRAIN]).predict_set(X[NEW[:1]])
     assert answers == [is_quick]
     # a prior made of the scatter within the classes changes with the label

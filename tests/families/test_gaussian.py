@@ -223,9 +223,38 @@ def test_fraley_raftery_hyperparameters():
     np.testing.assert_allclose(wishart.location[0], X.mean(0))
     assert wishart.nu[0] == 6
     assert wishart.kappa[0] == 0.01
-    gamma = bp.GaussianNB().fit(X, y).posterior_.prior.parts["features"]
-    np.testing.assert_allclose(2 * gamma.b[0], X.var(0, ddof=1) / 9, rtol=1e-12)
-    assert 2 * gamma.a[0, 0] == 3
+
+
+def test_columnwise_hyperparameters():
+    """Three rows of the variance within the classes, to which that of all rows adds three."""
+    X, y = IRIS
+    X = X.copy()
+    X[:40, 1] = np.nan  # ten cells are left in the first class
+    prior = bp.GaussianNB().fit(X, y).posterior_.prior.parts["features"]
+    squares = sum(np.nanvar(X[y == k], axis=0) * (~np.isnan(X[y == k])).sum(0) for k in range(3))
+    degrees = np.array([147, 107, 147, 147])
+    variance = (squares + 3 * np.nanvar(X, axis=0, ddof=1)) / (degrees + 3)
+    np.testing.assert_allclose(prior.b, [1.5 * variance] * 3, rtol=1e-12)
+    np.testing.assert_allclose(prior.location, [np.nanmean(X, axis=0)] * 3, rtol=1e-12)
+    assert (prior.a == 1.5).all()
+    assert (prior.kappa == 0.01).all()
+
+
+def test_intervals_and_novelty_hold_from_few_rows_on():
+    """Rows from the model itself: five in each of two classes, four columns of variance one."""
+    covered, novel = [], []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        y, truth = np.repeat([0, 1], 5), rng.integers(0, 2, 50)
+        X, new = (rng.normal(size=(len(labels), 4)) + labels[:, None] for labels in (y, truth))
+        clf = bp.GaussianNB(class_weights="uniform").fit(X, y)
+        proba = 1 / (1 + np.exp(2 - new.sum(1)))
+        found = clf.predict_proba_interval(new, draws=300, random_state=0).sel({"class": 1})
+        covered.append(((found["lower"] <= proba) & (proba <= found["upper"])).mean())
+        novel.append(clf.novelty(new, level=0.05, random_state=0, draws=300)["is_novel"].mean())
+    error = np.std(covered) / np.sqrt(40)
+    assert abs(np.mean(covered) - 0.89) < 4 * error  # of the default intervals
+    assert np.mean(novel) < 0.05 + 4 * np.std(novel) / np.sqrt(40)
 
 
 def test_regularised_covariances_lie_halfway_to_a_diagonal_matrix():
@@ -397,17 +426,14 @@ def test_priors_are_those_of_fraley_and_raftery(weights):
         .posterior_.prior.parts["features"]
         for structure, prior in (
             ("full", "fraley-raftery"),
-            ("diag", None),
             ("diag", "fraley-raftery"),
             ("spherical", None),
         )
     }
-    # ν = D + 2 and the scale Σ / K^(2/D); an inverse gamma has half of either. Column by column, D = 1; the
-    # published prior of independent columns has their mean variance for a scale (function defaultPrior of mclust)
+    # ν = D + 2 and the scale Σ / K^(2/D); an inverse gamma has half of either, and of independent columns their
+    # mean variance for a scale (function defaultPrior of mclust)
     np.testing.assert_allclose(priors["full", "fraley-raftery"].nu, 4)
     np.testing.assert_allclose(priors["full", "fraley-raftery"].psi, [covariance / 3] * 3)
-    np.testing.assert_allclose(priors["diag", None].a, 1.5)
-    np.testing.assert_allclose(priors["diag", None].b, [np.diagonal(covariance) / 9 / 2] * 3)
     for published in (priors["diag", "fraley-raftery"], priors["spherical", None]):
         np.testing.assert_allclose(published.a, 2)
         np.testing.assert_allclose(published.b, np.trace(covariance) / 2 / 3 / 2)

@@ -180,7 +180,7 @@ REFUSED = {
     code_out_of_range: "holds the code 2, and its classes are 0 to 1",
     nothing_depends_on_the_label: "no observed variable depends on the label",
     other_number_of_rows: "leading dimension is not that of the 27 rows",
-    rows_last: r"put the rows first, .* mu\.T\[y\], \.\.\., observed=X\.T",
+    rows_last: r"put the rows first: .* mu\[y\], \.\.\., observed=X\), where X is a table of rows and columns",
     time_series: "'x'",
     gaussian_process: "one density for all rows together",
     potential_over_rows: "potential 'x' is computed from observed variables",

@@ -50,7 +50,10 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
     [observed] = evaluate([model.rvs_to_values[variable]])
     if observed.ndim == 0 or len(observed) != n_rows:
         if observed.shape[-1:] == (n_rows,):
-            advice = f"put the rows first, as in pm.Normal('x', mu.T[{label.name}], ..., observed=X.T)"
+            advice = (
+                "put the rows first: the classes lead in each parameter and are indexed by the label, as in "
+                f"pm.Normal('x', mu[{label.name}], ..., observed=X), where X is a table of rows and columns"
+            )
         elif observed.ndim and len(observed) in np.bincount(label.codes):
             advice = (
                 "are these the rows of one class? Observe those of all classes in one variable, with the "

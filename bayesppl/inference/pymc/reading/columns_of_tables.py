@@ -59,8 +59,8 @@ def _one_each(columns: Sequence[Hashable], alike: Sequence[Sequence[Hashable]]) 
         if not names:
             raise ValueError(
                 f"the model holds a column {column!r} that X does not hold. New rows come as those of X do, so "
-                "give the model columns of X as they are: transform them before fit (in a pipeline) or within the "
-                "model (pm.math.log), or pass a mapping of the model's variables to their rows as X"
+                "give the model columns of X as they are: transform them before fit (in a pipeline), or pass a "
+                "mapping of the model's variables to their rows as X"
             )
         left = [name for name in names if name not in found]
         if not left:
