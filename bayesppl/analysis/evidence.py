@@ -151,7 +151,7 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
     >>> X = [[0.1, 5.0], [0.4, 6.1], [0.2, 5.5], [3.0, 5.2], [3.3, 6.0], [2.9, 5.4]]
     >>> clf = bp.GaussianNB().fit(X, [0, 0, 0, 1, 1, 1])
     >>> clf.feature_relevance()["probability"].round(2).to_series().to_dict()
-    {'x0': 0.96, 'x1': 0.06}
+    {'x0': 1.0, 'x1': 0.07}
     """
     import xarray as xr
 
@@ -201,7 +201,7 @@ def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5, *, log: bool = Fa
     >>> X = [[0.1, 5.0], [0.4, 6.1], [0.2, 5.5], [3.0, 5.2], [3.3, 6.0], [2.9, 5.4]]
     >>> clf = bp.GaussianNB().fit(X, [0, 0, 0, 1, 1, 1])
     >>> clf.averaged_proba([[1.5, 5.5]]).round(2).tolist()
-    [[0.6, 0.4]]
+    [[0.72, 0.28]]
     """
     found = _dependence(fitted)
     log_odds = {unit: part.values + _logit(prior) for unit, part in found.items()}

@@ -75,7 +75,7 @@ def novelty(
     >>> clf.predict_proba([[40.0]], rule="mle").round(3).tolist()
     [[0.0, 1.0]]
     >>> clf.predict_proba([[40.0]], rule="predictive").round(1).tolist()
-    [[0.3, 0.7]]
+    [[0.2, 0.8]]
     >>> clf.novelty([[40.0], [0.7]], random_state=0)["is_novel"].values.tolist()
     [True, False]
     """

@@ -30,13 +30,11 @@ from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import ConjugateFamily, OfColumns
 from bayesppl.families.moment_priors import (
-    VARIANCE_ROWS,
     column_scales,
     column_variances,
     common_scale,
     parts_of_variance,
     require_proper,
-    within_sd,
 )
 from bayesppl.families.support import require_finite_sums
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, as_observed
@@ -169,11 +167,15 @@ class DiagonalGaussian(IndependentNormals):
         return require_proper(prior, statistics, self.classes, needed, per)
 
     def _columnwise(self, statistics: Moments) -> NormalInverseGamma:
-        """Return the prior of each column by itself: three rows of its variance within the classes."""
-        total = statistics.pooled()
+        """Return the prior of each column by itself: three rows of its variance within the classes.
+
+        To find that variance, the one that Fraley & Raftery (2007) expect in one dimension counts as one row.
+        """
+        total, shape = statistics.pooled(), statistics.mean.shape
+        part = parts_of_variance(column_variances(total) > 0, shape[0], 1)
         degrees = np.maximum(statistics.count - 1, 0.0).sum(0)
-        b = VARIANCE_ROWS / 2 * within_sd(statistics.within, degrees, total, self.columns) ** 2
-        return NormalInverseGamma(total.mean, 0.01, VARIANCE_ROWS / 2, b).sized(statistics.mean.shape, self._axes)
+        within = (statistics.within + column_scales(total, self.columns) ** 2 / part) / (degrees + 1)
+        return NormalInverseGamma(total.mean, 0.01, 1.5, 1.5 * within).sized(shape, self._axes)
 
     def _fraley_raftery(self, statistics: Moments) -> NormalInverseGamma:
         """Return the prior of Fraley & Raftery (2007): ν = D + 2, and the squares of a scale over K^(2/D)."""

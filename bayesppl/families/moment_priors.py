@@ -20,8 +20,8 @@ from bayesppl.errors import ImproperError
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.definite import LOST, is_positive_definite, weakest_direction
 
-#: Rows that the variance of a column over all rows counts for beside its variance within the classes, and this one
-#: in the prior of independent columns: the degrees of freedom of Fraley & Raftery (2007) in one dimension
+#: Rows that the variance of a column over all rows counts for beside its variance within the classes: the degrees
+#: of freedom of Fraley & Raftery (2007) in one dimension
 VARIANCE_ROWS = 3.0
 
 
@@ -179,14 +179,14 @@ def scatter_degrees(statistics: Moments) -> Array:
     return np.maximum(statistics.n_rows - 1, 0.0)
 
 
-def within_sd(squares: Array, degrees: Array | float, total: Moments, columns: Sequence[Hashable]) -> Array:
+def within_sd(squares: Array, degrees: float, total: Moments, columns: Sequence[Hashable]) -> Array:
     """Return standard deviations within the classes, positive also for constant columns: (n_features,).
 
     Parameters
     ----------
     squares : (n_features,)
         Sums of squares within the classes.
-    degrees : (n_features,) or float
+    degrees : float
         Their degrees of freedom.
     total : Moments
         Of all rows.

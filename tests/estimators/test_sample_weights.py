@@ -46,12 +46,12 @@ def test_the_scale_is_a_covariance_whatever_the_weights_add_up_to(total):
     full = scale_matrix(fitted("full", total, prior="fraley-raftery"))[0]
     diagonal = scale_matrix(fitted("diag", total))[0]
     np.testing.assert_allclose(full, covariance / 3 ** (2 / 4), rtol=1e-9)
-    # three rows of the variance within the classes, to which that of all rows adds three
+    # three rows of the variance within the classes, to which that of Fraley & Raftery adds one
     weights = weights_of(total)
     own = [(weights[k == Y], X[k == Y]) for k in np.unique(Y)]
     squares = sum(w @ (rows - np.average(rows, axis=0, weights=w)) ** 2 for w, rows in own)
     degrees = sum(max(w.sum() - 1, 0) for w, _ in own)
-    within = (squares + 3 * np.diagonal(covariance)) / (degrees + 3)
+    within = (squares + np.diagonal(covariance) / 9) / (degrees + 1)
     np.testing.assert_allclose(diagonal, 1.5 * within, rtol=1e-9)
     spherical = scale_matrix(fitted("spherical", total))
     np.testing.assert_allclose(spherical, np.trace(covariance) / 4 / 3 ** (2 / 4) / 2, rtol=1e-9)
