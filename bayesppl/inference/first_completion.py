@@ -26,6 +26,11 @@ from bayesppl.kernels.ranges import Extent, row_ranges, sum_over_ranges
 from bayesppl.model.declaration import CLASS_WEIGHTS, CONFUSION, GenerativeModel
 from bayesppl.model.training_rows import encoded
 
+_PARTLY_KNOWN = (
+    "rows known only in part (without a label or with one in doubt, without cells that others depend on, or of a "
+    "component or weight that is not observed, as in mixtures and t densities)"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class _Beginning:
@@ -140,11 +145,8 @@ def _completed(
     even = np.full_like(told, 1 / rows.model.n_classes)
     prior = begin.prior(known + begin.shared_out(even) if len(empty) else begun)
     require_conjugate(prior)
-    require_proper(
-        prior.update(known),
-        "rows known only in part (without a label or with one in doubt, or without cells that others depend on) "
-        "are completed under a prior that is proper beside the rows that are known",
-    )
+    reason = f"{_PARTLY_KNOWN} are completed under a prior that is proper beside the rows that are known"
+    require_proper(prior.update(known), reason)
     if isinstance(family, Mixture):
         told = told * (rows.weights > 0)[:, None]
         told[:, ~told.any(0)] = 1.0  # of a class without labels any row may be
@@ -207,11 +209,10 @@ def require_conjugate(prior: Joint) -> None:
         if not part.has_closed_form:
             names = " and ".join(repr(prefix + name) for name in part.declarations)
             raise NotConjugateError(
-                f"the prior of {names} is declared in PyMC, and rows known only in part (without a label or with "
-                "one in doubt, or without cells that others depend on) are completed under conjugate priors only. "
-                "Use one where the family has one, as bayesppl.NormalInverseWishart of correlated numbers; or "
-                "leave such rows out (those without a label by unlabelled='drop'), and fit the others with "
-                "inference='nuts'"
+                f"the prior of {names} is declared in PyMC, and {_PARTLY_KNOWN} are completed under conjugate "
+                "priors only. Use one where the family has one, as bayesppl.NormalInverseWishart of correlated "
+                "numbers; or leave such rows out (those without a label by unlabelled='drop'), and fit the others "
+                "with inference='nuts'"
             )
 
 
