@@ -49,8 +49,8 @@ def annotators(fitted: Fitted, prob: float = 0.89) -> xr.Dataset:
     names = posterior.record.get("annotators")
     if names is None:
         raise ValueError(
-            "the labels of this fit were taken for right: fit with annotations=, or with "
-            "label_noise=bp.LabelNoise()"
+            "this fit learned no errors of labels: fit to labels (not probabilities of them) with annotations=, "
+            "or with label_noise=bp.LabelNoise()"
         )
     draws = posterior.draws(1, 2000, np.random.default_rng(0))[CONFUSION]
     lower, upper = np.quantile(draws, tails(prob), axis=(0, 1))

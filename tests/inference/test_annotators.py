@@ -478,7 +478,7 @@ def test_refusals():
         bp.GaussianNB(inference="em", label_noise=0.3).fit(X, y)
     with pytest.raises(ValueError, match="accuracy must lie between 0 and 1"):
         bp.LabelNoise(1.5)
-    with pytest.raises(ValueError, match="the labels of this fit were taken for right"):
+    with pytest.raises(ValueError, match="this fit learned no errors of labels"):
         bp.GaussianNB().fit(X, y).annotators()
     with pytest.raises(ValueError, match=r"annotator must be one of \['x0', 'x1', 'x2'\], found 'x3'"):
         bp.plots.plot_annotator(bp.dawid_skene(VOTES, inference="em"), "x3")
