@@ -37,6 +37,9 @@ _TOLERANCE, _MAX_STEPS = 1e-12, 10_000
 # A log density that is lower by so much is that of the mode, as far as proposals go.
 _NEAR = 1e-6
 
+# The longest step towards it, in log odds: curvature far from the mode says little of it.
+_LONGEST = 3.0
+
 # Draws of the parameters; steps of a chain before it is kept
 _THETAS, _BURN_IN = 100, 5
 
@@ -240,6 +243,7 @@ class _Posterior(NamedTuple):
                 root = np.linalg.cholesky(bound)
             gradient = self.gradient(odds)
             step = cho_solve((root, True), gradient)
+            step *= min(1.0, _LONGEST / np.abs(step).max(initial=_TINY))
             if step @ gradient < _NEAR:
                 break
             level = self.log_density(odds)

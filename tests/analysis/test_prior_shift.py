@@ -157,6 +157,16 @@ def test_intervals_hold_what_few_rows_do_not_say_of_the_classes():
     assert abs(np.mean(covered) - 0.89) < 3 * np.std(covered) / np.sqrt(40)
 
 
+def test_the_mode_is_found_where_the_first_step_would_lead_far_beyond_it():
+    rng = np.random.default_rng(20)
+    y, truth = np.repeat([0, 1, 2], 20), rng.choice(3, 800, p=[0.6, 0.3, 0.1])
+    places = np.array([[0, 0], [1.5, 0], [0, 1.5]])
+    X, new = (rng.normal(size=(len(labels), 2)) + places[labels] for labels in (y, truth))
+    found = bp.GaussianNB().fit(X, y).estimate_class_weights(new, draws=200, random_state=0)
+    shares = np.bincount(truth) / 800
+    assert ((found["lower"] < shares) & (shares < found["upper"])).all()
+
+
 def test_intervals_of_a_stack_hold_the_true_frequencies():
     rng = np.random.default_rng(4)
     y, labels = np.arange(60) % 2, rng.random(400) < 0.9

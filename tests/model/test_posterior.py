@@ -28,9 +28,10 @@ def test_draws_are_averaged_in_any_portions(monkeypatch):
     sampled, _ = sampled_and_exact()
     every = {name: values.reshape(-1, *values.shape[2:]) for name, values in sampled.samples.items()}
     expected = logsumexp(sampled.model.log_joint(every)(X), axis=0) - np.log(100)
-    np.testing.assert_allclose(sampled.log_joint_predictive()(X), expected, rtol=1e-12)
+    # some log densities are near zero, and the terms that they are sums of are not
+    np.testing.assert_allclose(sampled.log_joint_predictive()(X), expected, rtol=1e-12, atol=1e-13)
     monkeypatch.setattr(posterior, "CHUNK_CELLS", 7 * len(X) * 3)
-    np.testing.assert_allclose(sampled.log_joint_predictive()(X), expected, rtol=1e-12)
+    np.testing.assert_allclose(sampled.log_joint_predictive()(X), expected, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(sampled.predictive_weights(), every[CLASS_WEIGHTS].mean(0), rtol=1e-12)
 
 
