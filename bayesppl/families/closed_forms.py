@@ -161,10 +161,8 @@ def for_any_class(prior: Any) -> Any:
         return replace(prior, parts={name: for_any_class(part) for name, part in prior.parts.items()})
     if not _is_lent(prior):
         return prior
-    same = {
-        name: np.broadcast_to(own.mean(0), own.shape) for name in ("nu", "psi") for own in [getattr(prior, name)]
-    }
-    return replace_unchecked(prior, **same, hierarchy=None)
+    nu, psi = (np.broadcast_to(own.mean(0), own.shape) for own in (prior.nu, prior.psi))
+    return replace_unchecked(prior, nu=nu, psi=psi, hierarchy=None)
 
 
 def _is_lent(prior: Any) -> bool:
