@@ -34,7 +34,7 @@ from bayesppl.data.rows import Rows
 from bayesppl.errors import ConvergenceWarning, UnlabelledWarning, warn
 from bayesppl.families.closed_forms import with_lent_rows
 from bayesppl.inference.em import EM
-from bayesppl.inference.first_completion import incomplete, require_conjugate, require_proper
+from bayesppl.inference.first_completion import incomplete, refuse_improper, require_conjugate
 from bayesppl.inference.missing_labels import MISSINGNESS
 from bayesppl.kernels.arrays import Array, logarithm
 from bayesppl.kernels.ranges import in_order
@@ -211,14 +211,14 @@ def _left_out(
         at = np.flatnonzero(groups == group)
         statistics = model.summarise(replace(rows, given_weights=np.where(groups == group, 0.0, rows.weights)))
         held = with_lent_rows(prior, statistics)
-        require_proper(
-            held.update(statistics),
+        belief = held.update(statistics)
+        refuse_improper(
+            belief,
             "rows without a label are judged by others left out, under a prior that is proper without these",
         )
         if weight:
             without = replace(problem, prior=held, known=statistics)
-            statistics = _EM.search(without, statistics, or_mean=True).statistics
-        belief = held.update(statistics)
+            belief = held.update(_EM.search(without, statistics, or_mean=True).statistics)
         log_joint[at] = model.log_joint_predictive(belief)(X[at])
         class_weights[at] = belief.parts[CLASS_WEIGHTS].mean()[CLASS_WEIGHTS]
     return log_joint, class_weights

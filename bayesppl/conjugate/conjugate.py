@@ -241,6 +241,11 @@ def sum_trailing(values: Array, ndim: int) -> Array:
     return np.asarray(values.sum(tuple(range(-ndim, 0))))
 
 
+def log_constant(belief: Any) -> Any:
+    """Return what a log density lacks to integrate to one: zero where it is improper, and known up to a number."""
+    return belief.log_normalizer() if belief.is_proper().all() else 0.0
+
+
 #: Bounds of the logarithm of a factor of a hyperparameter: it changes by at most e^10, about 22,000.
 FREELY = (-10.0, 10.0)
 

@@ -11,6 +11,7 @@ from scipy.special import gammaln
 from bayesppl.conjugate.conjugate import (
     Conjugate,
     broadcast,
+    log_constant,
     replace_unchecked,
     require_defined,
     require_finite,
@@ -139,9 +140,7 @@ class NormalInverseGamma(Conjugate):
             np.log(self.spread(variance))
             + self.kappa * (theta["mean"] - self.location) ** 2 / self.spread(variance)
         )
-        # the density of an improper belief is up to a constant
-        constant = self.log_normalizer() if self.is_proper().all() else 0.0
-        of_variance = -(self.a + 1) * np.log(variance) - self.b / variance - constant
+        of_variance = -(self.a + 1) * np.log(variance) - self.b / variance - log_constant(self)
         return sum_trailing(of_means, 2) + sum_trailing(of_variance, self.a.ndim)
 
     def draw(self, size: int, rng: np.random.Generator) -> Theta:

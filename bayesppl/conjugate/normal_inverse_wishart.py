@@ -13,6 +13,7 @@ from bayesppl.conjugate.conjugate import (
     FREELY,
     Conjugate,
     broadcast,
+    log_constant,
     replace_unchecked,
     require_defined,
     require_finite,
@@ -182,9 +183,7 @@ class NormalInverseWishart(Conjugate):
         residual = np.einsum("...kij,...kj->...ki", per_class, theta["mean"] - self.location)
         means_per_covariance = n_classes if self.is_tied else 1
         exponent = 0.5 * (self.nu + n_features + 1 + means_per_covariance)
-        # the density of an improper belief is up to a constant
-        constant = self.log_normalizer() if self.is_proper().all() else 0.0
-        of_covariance = -exponent * log_det - 0.5 * trace - constant
+        of_covariance = -exponent * log_det - 0.5 * trace - log_constant(self)
         return -0.5 * self.kappa * (residual**2).sum(-1), of_covariance
 
     def draw(self, size: int, rng: np.random.Generator) -> Theta:

@@ -35,6 +35,7 @@ from bayesppl.families.moment_priors import (
     common_scale,
     parts_of_variance,
     require_proper,
+    scatter_degrees,
 )
 from bayesppl.families.support import require_finite_sums
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, as_observed
@@ -173,7 +174,7 @@ class DiagonalGaussian(IndependentNormals):
         """
         total, shape = statistics.pooled(), statistics.mean.shape
         part = parts_of_variance(column_variances(total) > 0, shape[0], 1)
-        degrees = np.maximum(statistics.count - 1, 0.0).sum(0)
+        degrees = scatter_degrees(statistics).sum(0)
         within = (statistics.within + column_scales(total, self.columns) ** 2 / part) / (degrees + 1)
         return NormalInverseGamma(total.mean, 0.01, 1.5, 1.5 * within).sized(shape, self._axes)
 

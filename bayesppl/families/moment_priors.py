@@ -175,7 +175,7 @@ def diagonal_prior(statistics: Moments, columns: Sequence[Hashable], rows: float
 
 
 def scatter_degrees(statistics: Moments) -> Array:
-    """Return the degrees of freedom of the scatter of each class, (n_classes,): of one row there are none."""
+    """Return the degrees of freedom of the scatter, of the shape of ``count``: of one row there are none."""
     return np.maximum(statistics.n_rows - 1, 0.0)
 
 

@@ -146,7 +146,7 @@ def _completed(
     prior = begin.prior(known + begin.shared_out(even) if len(empty) else begun)
     require_conjugate(prior)
     reason = f"{_PARTLY_KNOWN} are completed under a prior that is proper beside the rows that are known"
-    require_proper(prior.update(known), reason)
+    refuse_improper(prior.update(known), reason)
     if isinstance(family, Mixture):
         told = told * (rows.weights > 0)[:, None]
         told[:, ~told.any(0)] = 1.0  # of a class without labels any row may be
@@ -216,7 +216,7 @@ def require_conjugate(prior: Joint) -> None:
             )
 
 
-def require_proper(belief: Joint, reason: str) -> None:
+def refuse_improper(belief: Joint, reason: str) -> None:
     """Refuse a belief of which some part is improper, for a reason in words.
 
     Raises

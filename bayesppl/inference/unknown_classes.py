@@ -111,4 +111,5 @@ class UnknownClasses(Augmentation):
 
 
 def with_part(statistics: JointStatistics, counts: Counts) -> JointStatistics:
+    """Add the part of the errors of annotators: how often they gave rows of a class each label."""
     return replace(statistics, parts={**statistics.parts, CONFUSION: counts})
