@@ -39,13 +39,13 @@ def learn(X: Any, y: Any, way: str, seed: int) -> float:
     return float(np.mean(found))
 
 
-def main() -> None:
+def main(folder: str) -> None:
     warnings.simplefilter("ignore")
     for data in ("iris", "wine", "breast_cancer", "waveform", "segmentation"):
         if data == "breast_cancer":
             X, y = load_breast_cancer(return_X_y=True)
         else:
-            X, y = read(Path(sys.argv[1]), data)
+            X, y = read(Path(folder), data)
         ways = {
             way: [learn(X, y, way, seed) for seed in range(N_REPEATS)] for way in ("chance", "entropy", "value")
         }
@@ -55,4 +55,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

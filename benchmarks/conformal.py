@@ -70,10 +70,10 @@ WAYS: dict[str, Callable[[Any, Any, Any], Any]] = {
 }
 
 
-def main() -> None:
+def main(folder: str) -> None:
     warnings.simplefilter("ignore")
     for name in ("iris", "wine", "vehicle", "waveform", "ionosphere"):
-        X, y = read(Path(sys.argv[1]), name)
+        X, y = read(Path(folder), name)
         found: dict[str, list[tuple[float, float, float]]] = {way: [] for way in WAYS}
         for seed in range(N_DRAWS):
             order = np.random.default_rng(seed).permutation(len(y))
@@ -89,4 +89,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

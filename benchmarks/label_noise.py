@@ -48,11 +48,11 @@ def scores(X: Any, y: Any, planted: Any) -> dict[str, tuple[float, float, float]
     }
 
 
-def main() -> None:
+def main(folder: str) -> None:
     warnings.simplefilter("ignore")
     loaders = {"iris": load_iris, "wine": load_wine, "breast_cancer": load_breast_cancer, "digits": load_digits}
     for data in (*loaders, "vehicle"):
-        X, y = loaders[data](return_X_y=True) if data in loaders else read(Path(sys.argv[1]), data)
+        X, y = loaders[data](return_X_y=True) if data in loaders else read(Path(folder), data)
         X, y = X[:900], y[:900]
         rng, found, n_planted = np.random.default_rng(0), dict[str, list[Any]](), []
         for _ in range(5):
@@ -68,4 +68,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -28,13 +28,13 @@ METHODS = {
 }
 
 
-def main() -> None:
+def main(file: str, tables: str) -> None:
     """Simulate, append what is found of each table to the file, and print its summary."""
     warnings.simplefilter("ignore")
-    out, tables = Path(sys.argv[1]), int(sys.argv[2])
+    out = Path(file)
     if not out.exists():
         out.write_text("missing,parameter,method,covered,width\n")
-    for seed in range(tables):
+    for seed in range(int(tables)):
         rng = np.random.default_rng(seed)
         y = rng.choice(2, N_ROWS, p=FREQUENCIES)
         X = CENTRES[y] + rng.normal(size=(N_ROWS, 3))
@@ -57,4 +57,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -35,13 +35,16 @@ class Joint(Conjugate):
         """Select the parameters of one part, under its own names."""
         return {key: theta[self.prefixes[name] + key] for key in self.parts[name].parameters}
 
+    def map(self, change: Callable[..., Any], *values: Any) -> Self:
+        """Return the belief with every part changed, given its part of each of the values."""
+        parts = {name: change(part, *(of.parts[name] for of in values)) for name, part in self.parts.items()}
+        return replace(self, parts=parts)
+
     def update(self, statistics: JointStatistics) -> Self:
-        return replace(
-            self, parts={name: part.update(statistics.parts[name]) for name, part in self.parts.items()}
-        )
+        return self.map(lambda part, sums: part.update(sums), statistics)
 
     def select_classes(self, classes: Array) -> Self:
-        return replace(self, parts={name: part.select_classes(classes) for name, part in self.parts.items()})
+        return self.map(lambda part: part.select_classes(classes))
 
     @property
     def tunable(self) -> dict[str, tuple[float, float]]:

@@ -145,9 +145,7 @@ def with_lent_rows(prior: Any, statistics: Any) -> Any:
     Rows left out leave it too: their scatter would make them look like rows of every class but their own.
     """
     if isinstance(prior, Joint):
-        return replace(
-            prior, parts={name: with_lent_rows(part, statistics.parts[name]) for name, part in prior.parts.items()}
-        )
+        return prior.map(with_lent_rows, statistics)
     return prior.hierarchy.lent(statistics) if _is_lent(prior) else prior
 
 
@@ -158,7 +156,7 @@ def for_any_class(prior: Any) -> Any:
     exchange the classes by where their rows are not certain.
     """
     if isinstance(prior, Joint):
-        return replace(prior, parts={name: for_any_class(part) for name, part in prior.parts.items()})
+        return prior.map(for_any_class)
     if not _is_lent(prior):
         return prior
     nu, psi = (np.broadcast_to(own.mean(0), own.shape) for own in (prior.nu, prior.psi))
@@ -195,7 +193,7 @@ def of_one_class(prior: Any) -> Any:
         If they differ.
     """
     if isinstance(prior, Joint):
-        return replace(prior, parts={name: of_one_class(part) for name, part in prior.parts.items()})
+        return prior.map(of_one_class)
     own = (v for k, v in vars(prior).items() if isinstance(v, np.ndarray) and k not in prior.shared_by_classes)
     if not all(np.allclose(values, values[:1], rtol=1e-9, atol=0) for values in own):
         raise ShapeError("the hyperparameters of the classes differ")

@@ -297,9 +297,9 @@ def flat(belief: Joint) -> Joint:
 
 
 def _with_simplices(belief: Joint, change: Callable[[Dirichlet], Dirichlet]) -> Joint:
-    parts = {}
-    for name, part in belief.parts.items():
+    def changed(part: Any) -> Any:
         if isinstance(part, Joint):
-            part = _with_simplices(part, change)
-        parts[name] = change(part) if isinstance(part, Dirichlet) else part
-    return replace(belief, parts=parts)
+            return part.map(changed)
+        return change(part) if isinstance(part, Dirichlet) else part
+
+    return belief.map(changed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,7 +87,7 @@ def make_case(family: Family, X: Any, y: Any, seed: int = 0, n_rows: int = 40) -
 def _as_declared(prior: Any) -> Any:
     """Return the prior as one that was declared: other rows are no part of it."""
     if isinstance(prior, Joint):
-        return replace(prior, parts={name: _as_declared(part) for name, part in prior.parts.items()})
+        return prior.map(_as_declared)
     return replace_unchecked(prior, hierarchy=None)
 
 
