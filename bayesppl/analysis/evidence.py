@@ -126,11 +126,10 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
 
     Notes
     -----
-    A Bayes factor takes the prior of the parameters at its word. A very spread one, such as the default of the
-    Gaussian families (whose means are worth 0.01 rows), expects classes to lie far apart and so favours "does not
-    depend" where they lie close (Lindley 1957). Each class costs a column some log(10 √n) nats, n its rows: of
-    many classes of a few rows clear differences count as none. Declare what you expect, or tune it from the data
-    (``tuning="evidence"``).
+    A Bayes factor takes the prior of the parameters at its word. A very spread one expects classes to lie far
+    apart and so favours "does not depend" where they lie close (Lindley 1957). The default of independent normal
+    columns has learned how far apart those of the table lie; so that columns of noise are called so where they are
+    many, the means of a column that depends on the class are expected to be a standard deviation apart or more.
 
     Levels of a column, however many, are no evidence by themselves: a column of identifiers has a Bayes factor of
     one. Under labels that were shuffled, the probability of relevance averages at most ``prior`` where the family
@@ -151,7 +150,7 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
     >>> X = [[0.1, 5.0], [0.4, 6.1], [0.2, 5.5], [3.0, 5.2], [3.3, 6.0], [2.9, 5.4]]
     >>> clf = bp.GaussianNB().fit(X, [0, 0, 0, 1, 1, 1])
     >>> clf.feature_relevance()["probability"].round(2).to_series().to_dict()
-    {'x0': 1.0, 'x1': 0.07}
+    {'x0': 1.0, 'x1': 0.09}
     """
     import xarray as xr
 
@@ -191,9 +190,7 @@ def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5, *, log: bool = Fa
     Notes
     -----
     It is an average over models of independent features, and loses where this is wrong: the more columns repeat
-    each other, the surer it is of the relevant ones. Where the prior is very spread and classes are many and of a
-    few rows, no column may be relevant, and what is left are the class weights: see :meth:`feature_relevance`. No
-    ``calibration`` applies to it.
+    each other, the surer it is of the relevant ones. No ``calibration`` applies to it.
 
     Examples
     --------
@@ -201,14 +198,14 @@ def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5, *, log: bool = Fa
     >>> X = [[0.1, 5.0], [0.4, 6.1], [0.2, 5.5], [3.0, 5.2], [3.3, 6.0], [2.9, 5.4]]
     >>> clf = bp.GaussianNB().fit(X, [0, 0, 0, 1, 1, 1])
     >>> clf.averaged_proba([[1.5, 5.5]]).round(2).tolist()
-    [[0.72, 0.28]]
+    [[0.73, 0.27]]
     """
     found = _dependence(fitted)
     log_odds = {unit: part.values + _logit(prior) for unit, part in found.items()}
     posterior = _all_known(fitted)
     statistics = posterior.statistics.parts["features"]
     common = posterior.model.common_prior_of_features(statistics).update(statistics.pooled())
-    about_classes = posterior.prior.parts["features"].update(statistics)
+    about_classes = closed_forms.prior_of_relevant(posterior.prior.parts["features"]).update(statistics)
     density = closed_forms.inclusion_averaged(fitted.model.family, about_classes, common, log_odds)
     weights = posterior.predictive_weights()
     log_joint = density(fitted.encode(X)) + logarithm(weights)
@@ -262,6 +259,5 @@ def _dependence(fitted: Fitted) -> dict[str, Evidence]:
     posterior = _all_known(fitted)
     statistics = posterior.statistics.parts["features"]
     common = posterior.model.common_prior_of_features(statistics)
-    return closed_forms.log_bayes_factor(
-        fitted.model.family, posterior.prior.parts["features"], common, statistics
-    )
+    apart = closed_forms.prior_of_relevant(posterior.prior.parts["features"])
+    return closed_forms.log_bayes_factor(fitted.model.family, apart, common, statistics)

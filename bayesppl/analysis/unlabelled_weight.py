@@ -246,7 +246,7 @@ def unlabelled_gain(fitted: Fitted) -> UnlabelledGain:
     >>> import bayesppl as bp
     >>> from bayesppl.datasets import load
     >>> X, y = load("iris")
-    >>> few = y.astype(object).where([i % 5 == 0 for i in range(len(y))])
+    >>> few = y.astype(object).where([i % 10 == 0 for i in range(len(y))])
     >>> clf = bp.GaussianNB(unlabelled="learn", inference="em", unlabelled_weight=0.3).fit(X, few)
     >>> clf.unlabelled_gain().gain > 0
     True

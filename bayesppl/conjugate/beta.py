@@ -41,6 +41,16 @@ class Beta(CellBelief):
     alpha: Any = 1.0
     beta: Any = 1.0
 
+    @classmethod
+    def overall(cls, statistics: Successes) -> Beta:
+        """Make a prior of one success or one failure, whichever is rarer, at the odds of the column over all rows.
+
+        It is flat where both are as frequent. A column without one of them is treated as if there had been one.
+        """
+        successes, failures = statistics.successes.sum(0), statistics.failures.sum(0)
+        odds = np.where(successes > 0, successes, 1.0) / np.where(failures > 0, failures, 1.0)
+        return cls(np.maximum(odds, 1.0), np.maximum(1 / odds, 1.0)).sized(statistics.successes.shape)
+
     @staticmethod
     def natural(theta: Mapping[str, Any], lib: Any = np) -> tuple[Any, Any]:
         """Return the logs of the factors that have successes and failures as exponents, in numpy or PyTensor."""

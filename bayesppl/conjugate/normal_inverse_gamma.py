@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -64,6 +64,9 @@ class NormalInverseGamma(Conjugate):
     a: Any = 1.0
     b: Any = 1.0
     shared: tuple[int, ...] = ()
+
+    #: How κ was found, where the rows chose it: see :mod:`bayesppl.families.common_mean`.
+    hierarchy: Any = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         require_finite(self, location=self.location)

@@ -201,7 +201,8 @@ def _independent(recoding: Recoding) -> Family:
         names[recoding.view(column)].append(column.name)
     blocks: dict[str, Any] = {}
     if names["number"]:
-        blocks["gaussian"] = (tuple(names["number"]), Gaussian("diag"))
+        # what is tempered by rows left out had better not learn from them how alike the classes are
+        blocks["gaussian"] = (tuple(names["number"]), Gaussian("diag", "columnwise"))
     if names["code"]:
         blocks["categorical"] = (tuple(names["code"]), Categorical())
     return Product(blocks)

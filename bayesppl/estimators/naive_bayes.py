@@ -134,7 +134,7 @@ class MultinomialNB(Learner):
     ['a']
     """
 
-    probability: Dirichlet = Dirichlet(1.0)
+    probability: str | Dirichlet = Dirichlet(1.0)
 
     def _declare_family(self) -> Family:
         return Multinomial(self.probability)
@@ -189,7 +189,7 @@ class GaussianNB(Learner):
     [0]
     """
 
-    prior: str | NormalInverseGamma = "columnwise"
+    prior: str | NormalInverseGamma = "hierarchical"
 
     _finish = KEEP_FLOAT32
 
@@ -203,8 +203,8 @@ class BernoulliNB(Learner):
 
     Parameters
     ----------
-    probability : Beta
-        Prior of the probabilities; uniform by default.
+    probability : "overall" or Beta
+        See :class:`bayesppl.Bernoulli`; uniform by default.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
@@ -215,7 +215,7 @@ class BernoulliNB(Learner):
     ['a']
     """
 
-    probability: Beta = Beta(1.0, 1.0)
+    probability: str | Beta = Beta(1.0, 1.0)
 
     def _declare_family(self) -> Family:
         return Bernoulli(self.probability)
@@ -234,8 +234,8 @@ class BinomialNB(Learner):
     ----------
     trials : int, sequence of int, mapping of column to int, or str
         Numbers of trials, or the column that holds them; see :class:`bayesppl.Binomial`.
-    probability : Beta
-        Prior of the probabilities; uniform by default.
+    probability : "overall" or Beta
+        See :class:`bayesppl.Bernoulli`; uniform by default.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
 
@@ -247,7 +247,7 @@ class BinomialNB(Learner):
     """
 
     trials: int | Sequence[int] | Mapping[Hashable, int] | str
-    probability: Beta = Beta(1.0, 1.0)
+    probability: str | Beta = Beta(1.0, 1.0)
 
     def _declare_family(self) -> Family:
         return Binomial(self.trials, probability=self.probability)

@@ -115,7 +115,9 @@ class PyMCClassifier(BayesClassifier):
             )
         if self.build is None:
             raise ValueError(
-                "there is no function to build the model with; pass build=, or use bayesppl.from_pymc(model)"
+                "a model that is there already is fitted as it stands, by bayesppl.from_pymc(model): to fit it to "
+                "other rows, as comparisons, cross-validation and stacks do, pass the function that builds it, "
+                "bayesppl.PyMCClassifier(build)"
             )
         classes, codes = encode_labels(y, self.classes)
         from bayesppl.inference.pymc.reading.columns_of_tables import named_after

@@ -27,8 +27,10 @@ class Bernoulli(CellFamily):
 
     Parameters
     ----------
-    probability : Beta
-        Prior of the success probabilities; uniform by default.
+    probability : "overall" or Beta
+        Prior of the success probabilities; uniform by default. ``"overall"`` is worth one success or one failure,
+        whichever is rarer, at the odds of the column over all rows: where successes are rare, or classes have very
+        different numbers of rows, it predicts better than the uniform one.
 
     Examples
     --------
@@ -45,7 +47,7 @@ class Bernoulli(CellFamily):
     allows_sparse: ClassVar[bool] = True
     has_fixed_margins: ClassVar[bool] = True
 
-    probability: Beta | Any = Beta()
+    probability: str | Beta | Any = Beta()
 
     def count(self, x: Array, number: Array) -> Successes:
         return Successes(x, 1 - x, np.zeros(x.shape))

@@ -36,8 +36,8 @@ class Binomial(CellFamily):
     trials : int, sequence of int, mapping of column to int, or str
         Number of trials: the same for all cells, one per column, or (a str) the column of the table that holds
         the number of each row, common to all its features; that column is then not a feature itself.
-    probability : Beta
-        Prior of the success probabilities; uniform by default.
+    probability : "overall" or Beta
+        Prior of the success probabilities; uniform by default. See :class:`bayesppl.Bernoulli` for ``"overall"``.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Binomial(CellFamily):
 
     trials: int | Sequence[int] | Mapping[Hashable, int] | str
     _: KW_ONLY
-    probability: Beta | Any = Beta()
+    probability: str | Beta | Any = Beta()
 
     def count(self, x: Array, number: Array) -> Successes:
         few = np.minimum(x, number - x)  # a binomial coefficient is the same for successes and for failures

@@ -136,7 +136,7 @@ class CellFamily(OfColumns, ConjugateFamily):
             require_finite_sums(sums, self.columns, "sum")
         found: Beta | Gamma = choose_prior(
             declared,
-            {"overall": lambda: Gamma.overall(statistics)} if self.pair is Gamma else {},
+            {"overall": lambda: self.pair.overall(statistics)},
             lambda prior: prior.sized(statistics.values()[0].shape),
             self.pair,
             parameter,

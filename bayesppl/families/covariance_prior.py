@@ -30,12 +30,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dposv, dsygvd
+from scipy.linalg.lapack import dsygvd
 from scipy.special import gammaln
 
 from bayesppl.conjugate import NormalInverseWishart
 from bayesppl.conjugate.conjugate import replace_unchecked
 from bayesppl.conjugate.moments import Moments
+from bayesppl.families.common_mean import average, of_one_mean, rows_of_vectors
 from bayesppl.families.moment_priors import VARIANCE_ROWS, scatter_degrees, within_sd
 from bayesppl.kernels.arrays import Array
 
@@ -45,7 +46,6 @@ _SPREAD = 2.0
 _INDEPENDENCE = 2.0 ** np.arange(-4, 12.25, 0.5)
 _LEAST_ROWS_PER_COLUMN = 2.0
 _OTHER_CLASSES = 2.0 ** np.arange(0, 14.5)  # in multiples of the least
-_COMMON_MEAN = 2.0 ** np.arange(-10, 6.25, 0.5)
 
 # all of its numbers are replaced by numbers that need no check
 _ANY = NormalInverseWishart()
@@ -88,18 +88,16 @@ class Hierarchy:
             self._prior_given(_of_others(scatter), _of_others(degrees), self.shares), hierarchy=self
         )
 
-    def common(self, prior: Any) -> Any:
-        """Return the prior of one class in place of all, with the numbers that the classes share.
+    def apart(self, prior: Any) -> Any:
+        """Return the prior of classes that differ, which is that of the fit."""
+        return prior
 
-        It is that of the first class in :meth:`log_evidence`, but that its mean is the average of the means of K
-        classes, whose prior is worth K times as many rows. Were it worth no more than that of each, the evidence
-        of one mean would be too low: the location is the mean of the same rows. Numbers found without the classes,
-        such as κ of a single mean, would be found for another question.
-        """
-        n_features, found = len(self.sd), prior.select_classes(np.zeros(1, dtype=np.intp))
+    def common(self, prior: Any) -> Any:
+        """Return the prior of one class in place of all: that of the first class in :meth:`log_evidence`."""
         if self.is_lent:
-            found = self._prior_given(np.zeros((1, n_features, n_features)), np.zeros(1))
-        return replace_unchecked(found, kappa=len(self.degrees) * found.kappa)
+            n_classes, n_features = prior.location.shape
+            prior = self._prior_given(np.zeros((n_classes, n_features, n_features)), np.zeros(n_classes))
+        return of_one_mean(prior)
 
     def log_evidence(self, statistics: Moments) -> Array:
         r"""Return the log evidence of every class given those before it, up to log h: (n_classes,).
@@ -172,7 +170,9 @@ def hierarchy(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> H
     independence = _rows_of_independence(within, degrees.sum())
     shared = independence * np.eye(n_features) + within / units
     gaps = (statistics.mean - total.mean) / sd
-    kappa = _rows_of_common_mean(shared, gaps, statistics.count, n_features - 1 + independence)
+    kappa = rows_of_vectors(shared, gaps, statistics.count, n_features - 1 + independence)
+    if kappa is None:
+        raise _lost_to_rounding(shared)
     others = np.inf
     if not tied:
         scatter = statistics.scatter / units
@@ -226,30 +226,6 @@ def _rows_of_other_classes(others: Array, rows: Array, scatter: Array, degrees: 
     return average(worth, log_evidence.sum(0))
 
 
-def _rows_of_common_mean(shared: Array, gaps: Array, count: Array, nu: float) -> float:
-    """Find κ from the contrasts of class means under a shared covariance, their common mean integrated out."""
-    if not count.any():
-        return average(_COMMON_MEAN, np.zeros(len(_COMMON_MEAN)))
-    _, solved, failed = dposv(shared, gaps.T)
-    if failed:
-        raise _lost_to_rounding(shared)
-    products = gaps @ solved
-    kappa = _COMMON_MEAN[:, None]
-    shrunk = kappa / (kappa + count)
-    weights = shrunk * count
-    sums = weights.sum(1)
-    # Σ w (m − m̄)(m − m̄)ᵀ, by the matrix determinant lemma
-    between = (
-        weights[:, :, None] * np.eye(len(count)) - weights[:, :, None] * weights[:, None, :] / sums[:, None, None]
-    )
-    # the determinant is at least one, but for rounding
-    log_det = np.maximum(np.linalg.slogdet(np.eye(len(count)) + between @ products)[1], 0.0)
-    log_evidence = (
-        0.5 * len(gaps.T) * (np.log(shrunk).sum(1) - np.log(sums)) - 0.5 * (nu + count.sum() - 1) * log_det
-    )
-    return average(_COMMON_MEAN, log_evidence)
-
-
 def _log_evidence(rows: Array, scale: Array, squares: Array, degrees: Array | float) -> Array:
     """Return the log evidence of a scatter with these ``degrees`` of freedom, up to a constant: (..., n_grid).
 
@@ -268,9 +244,3 @@ def _log_evidence(rows: Array, scale: Array, squares: Array, degrees: Array | fl
     gammas = (gammaln(halves + np.asarray(degrees)[..., None] / 2) - gammaln(halves)).sum(-1)
     log_dets = nu * dimension * np.log(scale) - (nu + degrees) * np.log(scale[..., None] + squares).sum(-1)
     return np.asarray(gammas + 0.5 * log_dets)
-
-
-def average(grid: Array, log_evidence: Array) -> float:
-    """Return the geometric mean of ``grid`` under its posterior: unlike the mode, it is smooth in the data."""
-    weights = np.exp(log_evidence - log_evidence.max())
-    return float(np.exp(weights @ np.log(grid) / weights.sum()))

@@ -37,8 +37,6 @@ from scipy.sparse import csr_array
 from bayesppl.conjugate import Dirichlet
 from bayesppl.conjugate.conjugate import replace_unchecked, require_positive
 from bayesppl.conjugate.documents import sparse_multinomial
-from bayesppl.conjugate.simplices import SimplexPrior, simplex_prior
-from bayesppl.conjugate.statistics import Counts
 from bayesppl.conjugate.words import Words, row_totals
 from bayesppl.data.names import spelled
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
@@ -103,18 +101,6 @@ class DirichletMultinomial(WordFamily):
             - row_totals(np.log(np.maximum(x, 1.0)), starts)
         )
         return Words(shares, log_h + (exponent - 1) * different * np.log(len(self.columns)))
-
-    def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
-        declared = self.probability
-        if isinstance(declared, str):
-            if declared != "overall":
-                raise ValueError(
-                    f"probability={declared!r} is not known; choose one of 'overall', or pass a bayesppl.Dirichlet"
-                )
-            # as many words as there are columns, distributed as in all classes together, each counted once more
-            shown = statistics.counts.sum(0) + 1
-            return Dirichlet(np.broadcast_to(shown * (len(shown) / shown.sum()), statistics.counts.shape))
-        return simplex_prior(declared, statistics.counts.shape)
 
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES

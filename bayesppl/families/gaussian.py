@@ -41,8 +41,8 @@ _STRUCTURES: dict[str, Callable[[Any], MomentFamily]] = {
 _DEFAULT_PRIORS: dict[str, str] = {
     "full": "hierarchical",
     "tied": "hierarchical",
-    "diag": "columnwise",
-    "tied_diag": "columnwise",
+    "diag": "hierarchical",
+    "tied_diag": "hierarchical",
     "spherical": "fraley-raftery",
 }
 
@@ -66,10 +66,11 @@ def Gaussian(
     prior : str or conjugate prior, optional
         One of "hierarchical", "columnwise", "sparse", "fraley-raftery", "regularised", "diagonal", "jeffreys",
         "flat" and "unbiased".
-        ``hierarchical``, the default of full and tied, shrinks the covariance of each class towards those of the
-        others, and all of them towards independent columns, as much as maximises the evidence: smooth in the rows,
-        proper and free of units. ``columnwise``, the default of diag and tied_diag, is worth three rows of the
-        variance of each column within the classes: proper, weak and free of units. ``sparse``, of tied_diag, is
+        ``hierarchical``, the default of all but spherical, shrinks the means and the covariance or variances of
+        each class towards those of the others, and covariances towards independent columns, as much as maximises
+        the evidence: smooth in the rows, proper and free of units. ``columnwise``, of diag and tied_diag, is worth
+        three rows of the variance of each column within the classes, and next to none of its mean, so that no
+        column depends on another. ``sparse``, of tied_diag, is
         for more columns than rows: in some columns the means of the classes differ, in the others they are one,
         and predictions are averaged over which. ``fraley-raftery``, the
         default of spherical, is the prior of Fraley & Raftery (2007), as in their program mclust. It has one scale

@@ -27,6 +27,7 @@ from bayesppl.conjugate.shared_cells import SharedCells, pooled, shares_columns
 from bayesppl.conjugate.sparse_means import SparseMeans
 from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.bound import NumberColumns
+from bayesppl.families.column_prior import columnwise_prior, hierarchical_columns
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import ConjugateFamily, OfColumns
 from bayesppl.families.moment_priors import (
@@ -35,7 +36,6 @@ from bayesppl.families.moment_priors import (
     common_scale,
     parts_of_variance,
     require_proper,
-    scatter_degrees,
 )
 from bayesppl.families.support import require_finite_sums
 from bayesppl.kernels.arrays import LOG_2PI, Array, Theta, as_observed
@@ -110,7 +110,7 @@ class DiagonalGaussian(IndependentNormals):
 
     name: ClassVar[str] = "gaussian"
 
-    prior: str | NormalInverseGamma | MeanAndSd | SharedCells = "columnwise"
+    prior: str | NormalInverseGamma | MeanAndSd | SharedCells = "hierarchical"
     shared: tuple[str, ...] = ()
 
     @cached_property
@@ -126,12 +126,16 @@ class DiagonalGaussian(IndependentNormals):
 
     def resolve_prior(self, statistics: Moments) -> NormalInverseGamma | MeanAndSd:
         require_finite_sums(statistics.scatter, self.columns, "sum of squares")
-        shape = statistics.mean.shape
+        shape, given = statistics.mean.shape, (statistics, self.columns, self._axes)
+        of_columns = {
+            "hierarchical": lambda: hierarchical_columns(*given),
+            "columnwise": lambda: columnwise_prior(*given),
+        }
         return choose_prior(
             self.prior,
             {
                 # a variance that the columns share belongs to no single column
-                **({} if "feature" in self.shared else {"columnwise": lambda: self._columnwise(statistics)}),
+                **({} if "feature" in self.shared else of_columns),
                 **({"sparse": lambda: self._sparse(statistics)} if self.shared == ("class",) else {}),
                 "fraley-raftery": lambda: self._fraley_raftery(statistics),
                 "jeffreys": lambda: self._improper(statistics, power=1),
@@ -166,17 +170,6 @@ class DiagonalGaussian(IndependentNormals):
         needed = np.floor(-2 * prior.a.max() / cells_per_row) + 1
         per = "in all" if "class" in self.shared else "in each class"
         return require_proper(prior, statistics, self.classes, needed, per)
-
-    def _columnwise(self, statistics: Moments) -> NormalInverseGamma:
-        """Return the prior of each column by itself: three rows of its variance within the classes.
-
-        To find that variance, the one that Fraley & Raftery (2007) expect in one dimension counts as one row.
-        """
-        total, shape = statistics.pooled(), statistics.mean.shape
-        part = parts_of_variance(column_variances(total) > 0, shape[0], 1)
-        degrees = scatter_degrees(statistics).sum(0)
-        within = (statistics.within + column_scales(total, self.columns) ** 2 / part) / (degrees + 1)
-        return NormalInverseGamma(total.mean, 0.01, 1.5, 1.5 * within).sized(shape, self._axes)
 
     def _fraley_raftery(self, statistics: Moments) -> NormalInverseGamma:
         """Return the prior of Fraley & Raftery (2007): ν = D + 2, and the squares of a scale over K^(2/D)."""

@@ -28,7 +28,8 @@ from bayesppl.conjugate.matrix_normal import MatrixNormalInverseWishart
 from bayesppl.conjugate.moments import Moments
 from bayesppl.conjugate.regressions import squares_of
 from bayesppl.families.bound import NumberColumns
-from bayesppl.families.covariance_prior import average, hierarchical_prior
+from bayesppl.families.common_mean import average
+from bayesppl.families.covariance_prior import hierarchical_prior
 from bayesppl.families.gaussian_full import CorrelatedNormals
 from bayesppl.families.moment_priors import require_definite_scale
 from bayesppl.families.support import require_finite_sums

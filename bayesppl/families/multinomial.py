@@ -67,9 +67,18 @@ class WordFamily(OfColumns, ConjugateFamily):
     def rows(self, X: Any) -> Words:
         """Return the counts of rows as statistics not summed yet."""
 
-    @abstractmethod
+    @final
     def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
-        """Return the prior of the probabilities."""
+        declared = self.probability
+        if not isinstance(declared, str):
+            return simplex_prior(declared, statistics.counts.shape)
+        if declared != "overall":
+            raise ValueError(
+                f"probability={declared!r} is not known; choose one of 'overall', or pass a bayesppl.Dirichlet"
+            )
+        # as many words as there are columns, distributed as in all classes together, each counted once more
+        shown = statistics.counts.sum(0) + 1
+        return Dirichlet(np.broadcast_to(shown * (len(shown) / shown.sum()), statistics.counts.shape))
 
     @cached_property
     def bound(self) -> NumberColumns:
@@ -105,9 +114,11 @@ class Multinomial(WordFamily):
 
     Parameters
     ----------
-    probability : Dirichlet, PyMC distribution or callable
-        Prior of the probabilities of the columns; uniform by default. A concentration per column has shape
-        (n_columns,) or (n_classes, n_columns).
+    probability : "overall", Dirichlet, PyMC distribution or callable
+        Prior of the probabilities of the columns; uniform by default. ``"overall"`` is worth as many words as
+        there are columns, distributed as in all classes together: where classes have very different numbers of
+        rows, it predicts better than the uniform one. A concentration per column has shape (n_columns,) or
+        (n_classes, n_columns).
 
     Notes
     -----
@@ -127,13 +138,10 @@ class Multinomial(WordFamily):
     name: ClassVar[str] = "multinomial"
     _measure: ClassVar = "mass given the row total"
 
-    probability: Dirichlet | Any = Dirichlet()
+    probability: str | Dirichlet | Any = Dirichlet()
 
     def rows(self, X: Any) -> Words:
         return Words(X)
-
-    def resolve_prior(self, statistics: Counts) -> Dirichlet | SimplexPrior:
-        return simplex_prior(self.probability, statistics.counts.shape)
 
     def simulate(
         self, theta: Theta, codes: Array, rng: np.random.Generator, covariates: Covariates = NO_COVARIATES

@@ -35,16 +35,17 @@ class NegativeBinomial(CellFamily):
     ----------
     size : float, sequence of float or mapping of column to float
         r, the number of successes that ends the count; a small one makes the counts vary much.
-    probability : Beta
-        Prior of the success probabilities p; uniform by default. A feature counts failures, so its mean is
-        r (1 − p) / p.
+    probability : "overall" or Beta
+        Prior of the success probabilities p; a feature counts failures, so that its mean is r (1 − p) / p.
+        ``"overall"`` is worth one success or one failure, whichever is rarer, at the odds of the column over all
+        rows. A uniform prior would expect as many failures as successes, whatever the counts.
 
     Examples
     --------
     >>> import bayesppl as bp
     >>> clf = bp.GenerativeClassifier(bp.NegativeBinomial(1.5)).fit([[0], [1], [4], [7]], ["a", "a", "b", "b"])
     >>> clf.predict_proba([[1]]).round(3).tolist()
-    [[0.62, 0.38]]
+    [[0.649, 0.351]]
     """
 
     name: ClassVar[str] = "negative binomial"
@@ -55,7 +56,7 @@ class NegativeBinomial(CellFamily):
 
     size: float | Sequence[float] | Mapping[Hashable, float]
     _: KW_ONLY
-    probability: Beta | Any = Beta()
+    probability: str | Beta | Any = "overall"
 
     def count(self, x: Array, number: Array) -> Successes:
         # Γ(x + r) / (Γ(r) x!) is 1 / (x B(x, r)), and one where x is zero

@@ -219,3 +219,18 @@ def test_rows_are_compared_with_rows_of_levels_that_a_table_may_hold():
     clf, _ = texts_and_a_size(20, unseen="learned")
     drawn = clf.sample(300, random_state=2)[0]
     assert stats.kstest(clf.novelty(drawn, draws=1000, random_state=0)["p_value"].values, "uniform").pvalue > 0.001
+
+
+def test_rare_marks_are_as_novel_as_the_prior_of_all_rows_expects():
+    """Ten columns that are one in about a tenth of the rows, twenty rows in each of three classes, level 5 %."""
+    found = {"uniform": [], "overall": []}
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        log_odds = np.log(1 / rng.beta(0.3, 3, 10) - 1) - rng.normal(0, 1, (3, 10))
+        y, labels = np.repeat(np.arange(3), 20), rng.choice(3, 300)
+        X, new = (rng.random((len(k), 10)) < 1 / (1 + np.exp(log_odds[k])) for k in (y, labels))
+        for name, prior in {"uniform": bp.Beta(), "overall": "overall"}.items():
+            clf = bp.BernoulliNB(prior).fit(X, y)
+            found[name].append(clf.novelty(new, level=0.05, draws=300, random_state=0)["is_novel"].values.mean())
+    assert np.mean(found["uniform"]) < 0.02
+    assert abs(np.mean(found["overall"]) - 0.05) < 4 * np.std(found["overall"]) / np.sqrt(12)

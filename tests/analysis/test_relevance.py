@@ -133,7 +133,7 @@ def test_a_tuned_prior_is_that_of_one_distribution_too():
     """As the same hyperparameters do when they are declared."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(150, 4)), rng.integers(0, 2, 150)
-    tuned = bp.GaussianNB(tuning="evidence").fit(X, y)
+    tuned = bp.GaussianNB("columnwise", tuning="evidence").fit(X, y)
     prior = tuned.posterior_.prior.parts["features"]
     declared = bp.GaussianNB(bp.NormalInverseGamma(prior.location[0], prior.kappa[0], prior.a[0], prior.b[0])).fit(
         X, y

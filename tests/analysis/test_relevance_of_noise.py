@@ -171,7 +171,7 @@ def test_averaging_is_that_of_single_rows_and_units(name):
     clf = bp.GenerativeClassifier(family).fit(X.iloc[: len(y)], y)
     posterior, model = clf.posterior_, clf.posterior_.model
     statistics = posterior.statistics.parts["features"]
-    belief = posterior.prior.parts["features"].update(statistics)
+    belief = closed_forms.prior_of_relevant(posterior.prior.parts["features"]).update(statistics)
     common = model.common_prior_of_features(statistics).update(statistics.pooled())
     each = np.arange(len(y))
     rows = closed_forms.sufficient_statistics(
@@ -201,4 +201,5 @@ def test_a_column_that_never_varies_is_no_evidence(family, n_classes):
     X, y = rng.normal(size=(100, 2)), rng.permutation(np.arange(100) % n_classes)
     X[:, 0] = 0.1
     clf = bp.GenerativeClassifier(family).fit(X, y)
-    assert (clf.feature_relevance()["probability"] < 0.1).all()
+    # one mean of 100 rows for two of 50, whose priors are worth up to a row: odds of √(2/51) or less
+    assert clf.feature_relevance()["probability"][0] < 0.2

@@ -26,7 +26,7 @@ def hidden(y, per_class):
 #: which the model would take for independent.
 RIGHT = RNG.normal(size=(300, 8)) + 1.1 * (np.arange(300) % 2)[:, None], np.arange(300) % 2
 #: The same of so many columns that a few labelled rows say little of them.
-WIDE = np.random.default_rng(1).normal(size=(300, 30)) + 0.6 * RIGHT[1][:, None], RIGHT[1]
+WIDE = np.random.default_rng(1).normal(size=(300, 100)) + 0.35 * RIGHT[1][:, None], RIGHT[1]
 _COPIES = RNG.normal(size=(300, 1)) + 0.1 * RNG.normal(size=(300, 15))
 WRONG = np.c_[RNG.normal(size=300) + 2.5 * RIGHT[1], _COPIES], RIGHT[1]
 

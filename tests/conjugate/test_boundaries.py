@@ -267,7 +267,9 @@ def test_increments_of_a_beta_belief_keep_their_digits_under_large_counts(alpha,
 @pytest.mark.parametrize("level", [3, 1e4, 1e8, 1e11, 1e15])
 def test_negative_binomial_evidence_and_predictive_to_fifty_digits(size, level):
     counts = np.floor(level * np.random.default_rng(0).uniform(0.5, 1.5, 8))
-    clf = bp.GenerativeClassifier(bp.NegativeBinomial(size)).fit(counts[:, None], [0] * 7 + [1])
+    clf = bp.GenerativeClassifier(bp.NegativeBinomial(size, probability=bp.Beta())).fit(
+        counts[:, None], [0] * 7 + [1]
+    )
 
     def exact(rows):
         with mpmath.workdps(50):

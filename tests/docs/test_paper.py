@@ -34,7 +34,7 @@ def test_the_costs_are_those_of_the_case_study():
     """Whose examples are run."""
     page = (ROOT / "docs" / "case_study.md").read_text(encoding="utf-8")
     naive, expected, (paid, foreseen), (left_open, wrong) = (
-        re.search(r"^\(494, (\d+)\)$", page, re.M)[1],
+        re.search(r"^\(514, (\d+)\)$", page, re.M)[1],
         re.search(r"^(\d+)\.0$", page, re.M)[1],
         re.search(r"^\((\d+), (\d+)\.0\)$", page, re.M).groups(),
         re.findall(r"^\((\d+), (\d+)\)$", page, re.M)[-1],

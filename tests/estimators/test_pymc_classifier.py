@@ -403,7 +403,7 @@ def test_the_user_s_variables_are_kept_in_any_unit(unit):
 def test_what_a_model_of_rows_cannot_do_is_refused(clf):
     with pytest.raises(ValueError, match="sample_weight"):
         bp.PyMCClassifier(build).fit(X, Y, np.ones(5))
-    with pytest.raises(ValueError, match="pass build="):
+    with pytest.raises(ValueError, match="pass the function that builds it"):
         bp.PyMCClassifier().fit(X, Y)
     with pytest.raises(ValueError, match=r"bayesppl.NUTS"):
         bp.PyMCClassifier(build, inference="laplace").fit(X, Y)
@@ -1313,3 +1313,11 @@ def test_a_loaded_model_takes_a_mapping_of_arrays_of_any_dimension(tmp_path):
     np.testing.assert_allclose(
         bp.load(tmp_path / "model.nc").predict_proba(rows), clf.predict_proba(rows), rtol=1e-12
     )
+
+
+def test_a_model_that_is_there_is_not_fitted_to_other_rows():
+    own = bp.from_pymc(build(X, [0, 0, 1, 1, 1]))
+    with pytest.raises(ValueError, match=r"pass the function that builds it, bayesppl.PyMCClassifier\(build\)"):
+        bp.compare_models({"own": own, "poisson": bp.PoissonNB()}, X, Y)
+    compared = bp.compare_models({"own": bp.PyMCClassifier(build), "poisson": bp.PoissonNB()}, X, Y)
+    assert np.isfinite(compared["log_evidence"]).all()

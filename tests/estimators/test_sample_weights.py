@@ -44,7 +44,7 @@ def expected_covariance(total):
 def test_the_scale_is_a_covariance_whatever_the_weights_add_up_to(total):
     covariance = expected_covariance(total)
     full = scale_matrix(fitted("full", total, prior="fraley-raftery"))[0]
-    diagonal = scale_matrix(fitted("diag", total))[0]
+    diagonal = scale_matrix(fitted("diag", total, prior="columnwise"))[0]
     np.testing.assert_allclose(full, covariance / 3 ** (2 / 4), rtol=1e-9)
     # three rows of the variance within the classes, to which that of Fraley & Raftery adds one
     weights = weights_of(total)

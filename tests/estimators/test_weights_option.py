@@ -34,14 +34,14 @@ def table():
 
 @pytest.fixture(scope="module")
 def weighted():
-    return bp.GaussianNB(calibration="weights").fit(X[TRAIN], Y[TRAIN])
+    return bp.GaussianNB("columnwise", calibration="weights").fit(X[TRAIN], Y[TRAIN])
 
 
 def test_probabilities_are_those_of_weighted_columns(weighted):
     weights = weighted.fitted_.calibration.weights
     total = np.log(weighted.posterior_.predictive_weights())
     for column, weight in enumerate(weights):
-        alone = bp.GaussianNB().fit(X[TRAIN, column : column + 1], Y[TRAIN])
+        alone = bp.GaussianNB("columnwise").fit(X[TRAIN, column : column + 1], Y[TRAIN])
         log_joint = alone.predict_joint_log_proba(X[TEST, column : column + 1])
         total = total + weight * (log_joint - np.log(alone.posterior_.predictive_weights()))
     np.testing.assert_allclose(
@@ -117,7 +117,7 @@ def test_missing_cells_weigh_nothing():
 
 def test_explanations_are_multiplied_by_the_weights(weighted):
     whole = weighted.explain(X[TEST][:5], against=0)
-    plain = bp.GaussianNB().fit(X[TRAIN], Y[TRAIN]).explain(X[TEST][:5], against=0)
+    plain = bp.GaussianNB("columnwise").fit(X[TRAIN], Y[TRAIN]).explain(X[TEST][:5], against=0)
     expected = plain["weight"].values * weighted.fitted_.calibration.weights[:, None]
     np.testing.assert_allclose(whole["weight"].values, expected, rtol=1e-8, atol=1e-8)
     assert whole.attrs["shares"] == "independent"
@@ -133,7 +133,7 @@ def test_every_question_of_labels_uses_them(weighted):
     assert np.isfinite(weighted.loo().elpd("label").p)
     np.testing.assert_array_equal(
         weighted.predict_joint_log_proba(X[:3]),
-        bp.GaussianNB().fit(X[TRAIN], Y[TRAIN]).predict_joint_log_proba(X[:3]),
+        bp.GaussianNB("columnwise").fit(X[TRAIN], Y[TRAIN]).predict_joint_log_proba(X[:3]),
     )
 
 

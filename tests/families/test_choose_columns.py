@@ -68,7 +68,7 @@ def test_a_density_is_taken_for_its_mass_of_a_cell():
     clf = bp.MixedNB(columns="evidence").fit(X, y)
     found = float(clf.columns_["log_evidence"].sel(column="x", density="gaussian"))
     # the mass of the cell of each row given those before it, by the Student t of the normal-inverse-gamma belief
-    fitted = bp.GaussianNB().fit(X, y).fitted_
+    fitted = bp.GaussianNB("columnwise").fit(X, y).fitted_
     family = fitted.model.family
     belief, exact = family.resolve_prior(fitted.learned.statistics.parts["features"]), 0.0
     for x, k in zip(X["x"], [0, 0, 1, 1], strict=True):

@@ -14,8 +14,8 @@ RULES = ("mle", "map", "mean", "predictive")
 PROPER = {
     "bernoulli": (bp.Bernoulli(bp.Beta(2, 2)), BINARY),
     "poisson": (bp.Poisson(bp.Gamma(2.0, 0.7)), COUNTS),
-    "gaussian diag": (bp.Gaussian("diag"), REAL),
-    "gaussian tied_diag": (bp.Gaussian("tied_diag"), REAL),
+    "gaussian diag": (bp.Gaussian("diag", "columnwise"), REAL),
+    "gaussian tied_diag": (bp.Gaussian("tied_diag", "columnwise"), REAL),
     "categorical": (bp.Categorical(bp.Dirichlet(1.5)), LEVELS),
 }
 LABELS = np.asarray(LABELS)

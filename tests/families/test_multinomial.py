@@ -278,3 +278,31 @@ def test_the_largest_count_of_all_is_fitted():
     X = np.ones((4, 3))
     X[2, 1] = 2.0**53
     assert bp.MultinomialNB().fit(X, list("abab")).predict(X).tolist() == ["b", "b", "a", "b"]
+
+
+def test_the_prior_of_all_rows_serves_a_class_of_few_documents():
+    """5 documents of one class and 50 of another, 200 words: under the uniform prior most of the 5 look wrong."""
+    scores, called = {"uniform": [], "overall": []}, {"uniform": [], "overall": []}
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        shares = (rng.dirichlet(np.full(200, 0.5)) + 1e-4) * np.exp(rng.normal(0, 0.5, (2, 200)))
+        shares /= shares.sum(1, keepdims=True)
+        y, truth = np.repeat([0, 1], [5, 50]), rng.choice(2, 200, p=[1 / 11, 10 / 11])
+        X, new = (rng.multinomial(50, shares[labels]) for labels in (y, truth))
+        for name, prior in {"uniform": bp.Dirichlet(1.0), "overall": "overall"}.items():
+            clf = bp.MultinomialNB(prior).fit(X, y)
+            scores[name].append(clf.predict_log_proba(new)[np.arange(200), truth].mean())
+            found = clf.suspicious_rows()
+            called[name].append(((found["wrong"] > 0.5) & (found["label"] == 0)).sum() / 5)
+    gain = np.subtract(scores["overall"], scores["uniform"])
+    assert gain.mean() > 4 * gain.std(ddof=1) / np.sqrt(8)
+    assert np.mean(called["uniform"]) > 0.8
+    assert np.mean(called["overall"]) < 0.1
+
+
+def test_the_prior_of_all_rows_is_worth_a_word_for_each_column():
+    prior = bp.MultinomialNB("overall").fit(MANNING, IN_CHINA).posterior_.prior.parts["features"]
+    shown = MANNING.sum(0) + 1
+    np.testing.assert_allclose(prior.concentration, [6 * shown / shown.sum()] * 2, rtol=1e-13)
+    with pytest.raises(ValueError, match="probability='jeffreys' is not known; choose one of 'overall'"):
+        bp.MultinomialNB("jeffreys").fit(MANNING, IN_CHINA)

@@ -89,7 +89,9 @@ def test_maximum_likelihood_at_the_edge():
     unseen = classifier(bp.NegativeBinomial(2.0), classes=list("abc")).fit(TABLE, LABELS)
     with pytest.raises(bp.UndefinedEstimateError, match=r"class 'c' has no observed value in column 'calls'"):
         unseen.predict(ROWS, rule="mle")
-    expected = stats.betanbinom(2.0, 1, 1).logpmf(ROWS).sum(1) + np.log(1 / 3)
+    # one success, or one failure, at the odds of all rows
+    alpha, beta = np.maximum([18 / 64, 18 / 7], 1), np.maximum([64 / 18, 7 / 18], 1)
+    expected = stats.betanbinom(2.0, alpha, beta).logpmf(ROWS).sum(1) + np.log(1 / 3)
     np.testing.assert_allclose(unseen.predict_joint_log_proba(ROWS)[:, 2], expected, rtol=1e-11)
 
 
@@ -127,3 +129,24 @@ def test_refuses_sizes_that_are_not_positive(size):
 def test_refuses_sizes_that_are_no_numbers(size):
     with pytest.raises(TypeError, match=r"size must be one number or one per column, found \S+"):
         classifier(bp.NegativeBinomial(size)).fit(TABLE, LABELS)
+
+
+def test_a_column_without_failures_has_a_proper_prior():
+    clf = classifier(bp.NegativeBinomial(2.0)).fit([[0], [0], [0], [0]], list("aabb"))
+    expected = stats.betanbinom(2.0, 8 + 4, 1).logpmf(3)
+    np.testing.assert_allclose(clf.predict_joint_log_proba([[3]])[0] - np.log(0.5), expected, rtol=1e-11)
+
+
+def test_few_rows_do_not_pull_large_counts_to_one_failure_for_each_success():
+    """Counts of size .3 and means of 10 to 1000: class frequencies score −1.099."""
+    scores = {"overall": [], "uniform": []}
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        mean = np.exp(rng.uniform(np.log(10), np.log(1000), 4)) * np.exp(rng.normal(0, 0.5, (3, 4)))
+        y, truth = np.repeat(np.arange(3), 5), np.repeat(np.arange(3), 50)
+        X, new = (rng.negative_binomial(0.3, 0.3 / (0.3 + mean[labels])) for labels in (y, truth))
+        for name, prior in {"overall": "overall", "uniform": bp.Beta()}.items():
+            clf = bp.GenerativeClassifier(bp.NegativeBinomial(0.3, probability=prior)).fit(X, y)
+            scores[name].append(clf.predict_log_proba(new)[np.arange(150), truth].mean())
+    assert np.mean(scores["overall"]) > np.log(1 / 3) - 0.05
+    assert np.mean(scores["uniform"]) < np.log(1 / 3) - 0.1

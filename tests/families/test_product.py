@@ -39,7 +39,7 @@ def mixed(**options):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(
     ("family", "columns"),
-    [(bp.Gaussian("diag"), ["a", "b"]), (bp.Bernoulli(bp.Beta(2, 2)), ["yes", "no"])],
+    [(bp.Gaussian("diag", "columnwise"), ["a", "b"]), (bp.Bernoulli(bp.Beta(2, 2)), ["yes", "no"])],
     ids=["gaussian", "bernoulli"],
 )
 def test_one_block_per_column_is_the_family_itself(family, columns, rule):

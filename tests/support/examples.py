@@ -64,7 +64,10 @@ EXAMPLES: dict[str, Example] = {
     ),
     "poisson, default prior": Example(bp.Poisson(), COUNTS, LABELS),
     "negative binomial": Example(bp.NegativeBinomial(1.3, probability=bp.Beta(2.0, 3.5)), COUNTS, LABELS),
-    "negative binomial, size by column": Example(bp.NegativeBinomial([0.4, 2.0, 9.5]), COUNTS, LABELS),
+    "negative binomial, size by column": Example(
+        bp.NegativeBinomial([0.4, 2.0, 9.5], probability=bp.Beta()), COUNTS, LABELS
+    ),
+    "negative binomial, default prior": Example(bp.NegativeBinomial(1.3), COUNTS, LABELS),
     "exponential": Example(bp.Exponential(bp.Gamma(2.5, 0.7)), POSITIVE, LABELS),
     "gamma": Example(bp.GammaRate([0.6, 1.0, 4.5], rate=bp.Gamma(2.5, 0.7)), POSITIVE, LABELS),
     "gamma, default prior": Example(bp.GammaRate(2.0), POSITIVE, LABELS),
@@ -166,6 +169,7 @@ CHOSEN: dict[str, Example] = {**EXAMPLES, _BY_EVIDENCE: _chosen(EXAMPLES[_BY_EVI
 #: Like another example of the same family but for a setting.
 SIMILAR = {
     "binomial", "binomial, trials by column", "poisson", "negative binomial", "exponential", "lognormal",
+    "negative binomial, default prior",
     "lognormal spherical", "zero inflated gaussian, default priors", "zero inflated gamma, default prior",
     "categorical", "conditional gaussian, full, joint table", "conditional gaussian, full, default priors",
     "multinomial, concentration per class and column", "dirichlet multinomial, default prior",

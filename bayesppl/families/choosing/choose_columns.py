@@ -34,6 +34,7 @@ from bayesppl.families.choosing.column_choice import ZERO, ColumnChoice
 from bayesppl.families.choosing.infer_families import FAMILIES
 from bayesppl.families.family import Family
 from bayesppl.families.gamma_rate import Exponential, GammaRate
+from bayesppl.families.gaussian import Gaussian
 from bayesppl.families.histogram import Histogram
 from bayesppl.families.lognormal import LogNormal
 from bayesppl.families.negative_binomial import NegativeBinomial
@@ -96,13 +97,22 @@ def choose_columns(
     return blocks, choice
 
 
-def _family(density: str, details: Mapping[Hashable, Any]) -> Family:
-    """Return the family of a block, from its columns and what was found out about the density of each."""
+def _family(density: str, details: Mapping[Hashable, Any], prior: str | None = None) -> Family:
+    """Return the family of a block, from its columns and what was found out about the density of each.
+
+    Parameters
+    ----------
+    density : str
+    details : mapping of columns
+    prior : str, optional
+        Of normal densities, in place of their default.
+    """
     if density.startswith(ZERO):
-        return ZeroInflated(_family(density.removeprefix(ZERO), details))
+        return ZeroInflated(_family(density.removeprefix(ZERO), details, prior))
     families: dict[str, Callable[[], Family]] = {
         **FAMILIES,
-        "lognormal": LogNormal,
+        "gaussian": lambda: Gaussian(prior=prior),
+        "lognormal": lambda: LogNormal(prior=prior),
         "exponential": Exponential,
         "gamma": lambda: GammaRate(dict(details)),
         "negative_binomial": lambda: NegativeBinomial(dict(details)),
@@ -171,7 +181,8 @@ def _best(
     # a column for each, of the same cells: all of them take little longer than one
     names = (cells.name, *((cells.name, j) for j in range(1, len(details))))
     table = MatrixTable(names, np.repeat(cells.values[:, None], len(details), axis=1), True)
-    family = _family(kind, dict(zip(names, details, strict=True)))
+    # a κ chosen by evidence would be an advantage over densities of other kinds, whose priors are weak
+    family = _family(kind, dict(zip(names, details, strict=True)), "columnwise")
     found = _evidence(family, table, cells.responsibilities, cells.classes)
     best = int(found.argmax())
     return kind, KindOfDensity(float(found[best]) + extra - np.log(len(found)), details[best])

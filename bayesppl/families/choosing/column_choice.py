@@ -17,6 +17,9 @@ from bayesppl.errors import ImpossibleCellWarning, warn
 from bayesppl.families.support import COUNTS, POSITIVE_NUMBERS, Support
 from bayesppl.kernels.arrays import Array
 
+# nats
+_LEVEL = 1e-3
+
 
 @dataclass(frozen=True, eq=False)
 class ColumnChoice:
@@ -39,8 +42,9 @@ class ColumnChoice:
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """The density of each column."""
-        return tuple(self.densities[j] for j in np.nanargmax(self.log_evidence, axis=1))
+        """The density of each column; the first of those that are level, as log-normals far from zero are."""
+        best = np.nanmax(self.log_evidence, axis=1, keepdims=True)
+        return tuple(self.densities[j] for j in np.argmax(self.log_evidence >= best - _LEVEL, axis=1))
 
 
 #: What follows stands in the name of a density that has a probability of zero besides.

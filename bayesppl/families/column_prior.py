@@ -1,0 +1,115 @@
+r"""The default prior of independent normal columns: how much the classes have in common is chosen by evidence.
+
+Each column has a variance within the classes, w, made of all their rows and, as one row more, of the variance
+that Fraley & Raftery (2007) expect in one dimension. All columns share two numbers, each the average of its
+logarithm over a grid with weights proportional to an evidence, so that the prior is a smooth function of the
+statistics alone:
+
+1. ν, how many rows w is worth to the variance of a class,
+   :math:`\sigma^2 \sim \mathrm{InverseGamma}(\nu/2, \nu w/2)`: at least three, and no more than the rows that w is
+   made of. The evidence is that of the sums of squares of the classes. A variance that all classes share has
+   ν = 3.
+2. κ, how many rows the common mean is worth to the mean of a class: see :mod:`bayesppl.families.common_mean`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bayesppl.conjugate import NormalInverseGamma
+from bayesppl.conjugate.conjugate import replace_unchecked
+from bayesppl.conjugate.moments import Moments
+from bayesppl.families.common_mean import average, of_one_mean, rows_of_columns
+from bayesppl.families.moment_priors import (
+    VARIANCE_ROWS,
+    column_scales,
+    column_variances,
+    parts_of_variance,
+    scatter_degrees,
+)
+from bayesppl.kernels.arrays import Array, log_rising
+
+# ν lies on a grid from its least to its greatest number of rows
+_STEPS = np.linspace(0, 1, 20)
+
+# numbers held at once
+_CELLS = 2**20
+
+
+@dataclass(frozen=True)
+class ColumnHierarchy:
+    """What a prior of independent columns keeps of how it was found."""
+
+    is_lent: ClassVar[bool] = False
+
+    def apart(self, prior: Any) -> Any:
+        """Return the prior of a column whose classes differ: their common mean is worth one row at most.
+
+        The more columns do not depend on the class, the larger κ is, and the less "it depends" differs from "it
+        does not". One row is the unit information of Kass & Wasserman (1995).
+        """
+        return replace_unchecked(prior, kappa=np.minimum(prior.kappa, 1.0))
+
+    def common(self, prior: Any) -> Any:
+        """Return the prior of one class in place of all."""
+        return of_one_mean(self.apart(prior))
+
+
+def columnwise_prior(
+    statistics: Moments, columns: Sequence[Hashable], shared: tuple[int, ...]
+) -> NormalInverseGamma:
+    """Return the prior of each column by itself: ν = 3 and κ = 0.01.
+
+    Parameters
+    ----------
+    statistics : Moments
+    columns : sequence of n_features names
+    shared : tuple of int
+        See :class:`~bayesppl.NormalInverseGamma`.
+    """
+    half, total = VARIANCE_ROWS / 2, statistics.pooled()
+    prior = NormalInverseGamma(total.mean, 0.01, half, half * _within(statistics, total, columns))
+    return prior.sized(statistics.mean.shape, shared)
+
+
+def hierarchical_columns(
+    statistics: Moments, columns: Sequence[Hashable], shared: tuple[int, ...]
+) -> NormalInverseGamma:
+    """Return the prior of all columns, with ν and κ by evidence; see :func:`columnwise_prior`."""
+    total, degrees = statistics.pooled(), scatter_degrees(statistics)
+    within = _within(statistics, total, columns)
+    at = np.flatnonzero(column_variances(total) > 0)
+    kappa = rows_of_columns(
+        VARIANCE_ROWS * within[at] + statistics.within[at],
+        (statistics.mean - total.mean)[:, at],
+        statistics.count[:, at],
+        VARIANCE_ROWS,
+    )
+    nu = VARIANCE_ROWS if shared else _rows_of_within(within[at], statistics.scatter[:, at], degrees[:, at])
+    prior = NormalInverseGamma(total.mean, kappa, nu / 2, nu / 2 * within).sized(statistics.mean.shape, shared)
+    return replace_unchecked(prior, hierarchy=ColumnHierarchy())
+
+
+def _within(statistics: Moments, total: Moments, columns: Sequence[Hashable]) -> Array:
+    """Return the variance of each column within the classes, which is positive: (n_features,)."""
+    part = parts_of_variance(column_variances(total) > 0, len(statistics.mean), 1)
+    degrees = scatter_degrees(statistics).sum(0)
+    return np.asarray((statistics.within + column_scales(total, columns) ** 2 / part) / (degrees + 1))
+
+
+def _rows_of_within(within: Array, scatter: Array, degrees: Array) -> float:
+    """Find ν from how alike the variances of the classes are."""
+    most = max(VARIANCE_ROWS, degrees.sum(0).max(initial=0.0) + 1)
+    grid = VARIANCE_ROWS * (most / VARIANCE_ROWS) ** _STEPS
+    log_evidence, step = np.zeros(len(grid)), max(1, _CELLS // (len(grid) * len(degrees)))
+    for start in range(0, len(within), step):
+        some = slice(start, start + step)
+        nu, df = grid[:, None, None], degrees[:, some]
+        ratio = scatter[:, some] / within[some]
+        terms = log_rising(nu / 2, df / 2) - nu / 2 * np.log1p(ratio / nu) - df / 2 * np.log(nu + ratio)
+        log_evidence += terms.sum((1, 2))
+    return average(grid, log_evidence)

@@ -1,0 +1,108 @@
+r"""How many rows the common mean of the classes is worth, :math:`\kappa`, chosen by the evidence of their means.
+
+Class means are :math:`\mu_k \sim N(m, \Sigma/\kappa)`. With m integrated out under a flat density, and
+
+.. math:: r_k = \frac{\kappa}{\kappa + n_k}, \qquad w_k = n_k r_k, \qquad
+   \bar m = \frac{\sum_k w_k \bar x_k}{\sum_k w_k}, \qquad
+   B = \sum_k w_k (\bar x_k - \bar m)(\bar x_k - \bar m)^T,
+
+the evidence of κ is that of a scatter W + B with N − 1 degrees of freedom, where W is the scatter within the
+classes, whose covariance is one, :math:`\Sigma \sim \mathrm{InverseWishart}(\nu, \Psi)`: up to a constant
+
+.. math:: \tfrac D2 \Bigl(\sum_k \log r_k - \log \sum_k w_k\Bigr)
+   - \tfrac{\nu + N - 1}2 \log \det\bigl(I + (\Psi + W)^{-1} B\bigr).
+
+The logarithm of κ is averaged over a grid, so that κ is a smooth function of the statistics.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg.lapack import dposv
+
+from bayesppl.conjugate.conjugate import replace_unchecked
+from bayesppl.kernels.arrays import Array
+
+_GRID = 2.0 ** np.arange(-10, 6.25, 0.5)
+
+# numbers held at once
+_CELLS = 2**20
+
+
+def average(grid: Array, log_evidence: Array) -> float:
+    """Return the geometric mean of ``grid`` under its posterior: unlike the mode, it is smooth in the data."""
+    weights = np.exp(log_evidence - log_evidence.max())
+    return float(np.exp(weights @ np.log(grid) / weights.sum()))
+
+
+def rows_of_vectors(shared: Array, gaps: Array, count: Array, nu: float) -> float | None:
+    """Find κ of correlated columns.
+
+    Parameters
+    ----------
+    shared : (n_features, n_features)
+        Scale matrix of the prior and scatter within the classes, Ψ + W.
+    gaps : (n_classes, n_features)
+        Class means less the mean of all rows.
+    count : (n_classes,)
+    nu : float
+        Degrees of freedom of the prior.
+
+    Returns
+    -------
+    float or None
+        None where ``shared`` is not definite but for rounding.
+    """
+    if not count.any():
+        return average(_GRID, np.zeros(len(_GRID)))
+    _, solved, failed = dposv(shared, gaps.T)
+    if failed:
+        return None
+    weights, of_counts = _weights(count)
+    between = weights[:, :, None] * (np.eye(len(count)) - (weights / weights.sum(1, keepdims=True))[:, None, :])
+    # the determinant is at least one, but for rounding
+    log_det = np.maximum(np.linalg.slogdet(np.eye(len(count)) + between @ (gaps @ solved))[1], 0.0)
+    return average(_GRID, 0.5 * len(gaps.T) * of_counts - 0.5 * (nu + count.sum() - 1) * log_det)
+
+
+def rows_of_columns(shared: Array, gaps: Array, count: Array, nu: float) -> float:
+    """Find κ of independent columns, which have it in common.
+
+    Parameters
+    ----------
+    shared : (n_features,)
+        Scale of the prior and sum of squares within the classes of each column.
+    gaps, count : (n_classes, n_features)
+    nu : float
+    """
+    log_evidence, step = np.zeros(len(_GRID)), max(1, _CELLS // (len(_GRID) * len(gaps)))
+    seen = np.flatnonzero(count.any(0))
+    for start in range(0, len(seen), step):
+        at = seen[start : start + step]
+        weights, of_counts = _weights(count[:, at])
+        between = (weights * gaps[:, at] ** 2).sum(1) - (weights * gaps[:, at]).sum(1) ** 2 / weights.sum(1)
+        # a sum of squares is no less than zero, but for rounding
+        log_det = np.log1p(np.maximum(between, 0.0) / shared[at])
+        log_evidence += (0.5 * of_counts - 0.5 * (nu + count[:, at].sum(0) - 1) * log_det).sum(1)
+    return average(_GRID, log_evidence)
+
+
+def _weights(count: Array) -> tuple[Array, Array]:
+    """Return the weights of class means, (n_grid, n_classes, ...), and what follows from the counts alone."""
+    kappa = _GRID.reshape(-1, *(1,) * count.ndim)
+    shrunk = kappa / (kappa + count)
+    weights = shrunk * count
+    return weights, np.log(shrunk).sum(1) - np.log(weights.sum(1))
+
+
+def of_one_mean(prior: Any) -> Any:
+    """Return the prior of one class in place of K of a learned κ; its mean is the average of their means.
+
+    It is worth K times as many rows. Were it worth no more than that of each, the evidence of one mean would be
+    too low: the location is the mean of the same rows. A κ found without the classes would be found for another
+    question.
+    """
+    found = prior.select_classes(np.zeros(1, dtype=np.intp))
+    return replace_unchecked(found, kappa=len(prior.kappa) * found.kappa)
