@@ -150,7 +150,7 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
     >>> X = [[0.1, 5.0], [0.4, 6.1], [0.2, 5.5], [3.0, 5.2], [3.3, 6.0], [2.9, 5.4]]
     >>> clf = bp.GaussianNB().fit(X, [0, 0, 0, 1, 1, 1])
     >>> clf.feature_relevance()["probability"].round(2).to_series().to_dict()
-    {'x0': 1.0, 'x1': 0.09}
+    {'x0': 1.0, 'x1': 0.31}
     """
     import xarray as xr
 

@@ -29,8 +29,8 @@ class Bernoulli(CellFamily):
     ----------
     probability : "overall" or Beta
         Prior of the success probabilities; uniform by default. ``"overall"`` is worth one success or one failure,
-        whichever is rarer, at the odds of the column over all rows: where successes are rare, or classes have very
-        different numbers of rows, it predicts better than the uniform one.
+        whichever is rarer, at the odds of the column over all rows. Of marks that are rare in every class (a few
+        in a hundred rows) it predicts better than the uniform one, which expects as many as not.
 
     Examples
     --------

@@ -1,15 +1,17 @@
 r"""The default prior of independent normal columns: how much the classes have in common is chosen by evidence.
 
 Each column has a variance within the classes, w, made of all their rows and, as one row more, of the variance
-that Fraley & Raftery (2007) expect in one dimension. All columns share two numbers, each the average of its
-logarithm over a grid with weights proportional to an evidence, so that the prior is a smooth function of the
-statistics alone:
+that Fraley & Raftery (2007) expect in one dimension. Two numbers of each column are averages of their logarithms
+over a grid, with weights proportional to an evidence, so that the prior is a smooth function of the statistics:
 
 1. ν, how many rows w is worth to the variance of a class,
    :math:`\sigma^2 \sim \mathrm{InverseGamma}(\nu/2, \nu w/2)`: at least three, and no more than the rows that w is
    made of. The evidence is that of the sums of squares of the classes. A variance that all classes share has
    ν = 3.
 2. κ, how many rows the common mean is worth to the mean of a class: see :mod:`bayesppl.families.common_mean`.
+
+The numbers of all columns come from one distribution, which the rows choose too: what one column says of how
+alike the classes are counts for the others as far as these are alike.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ import numpy as np
 from bayesppl.conjugate import NormalInverseGamma
 from bayesppl.conjugate.conjugate import replace_unchecked
 from bayesppl.conjugate.moments import Moments
-from bayesppl.families.common_mean import average, of_one_mean, rows_of_columns
+from bayesppl.families.common_mean import averages, of_one_mean, rows_of_columns
 from bayesppl.families.moment_priors import (
     VARIANCE_ROWS,
     column_scales,
@@ -82,14 +84,16 @@ def hierarchical_columns(
     """Return the prior of all columns, with ν and κ by evidence; see :func:`columnwise_prior`."""
     total, degrees = statistics.pooled(), scatter_degrees(statistics)
     within = _within(statistics, total, columns)
+    kappa, nu = np.ones(len(within)), np.full(len(within), VARIANCE_ROWS)
     at = np.flatnonzero(column_variances(total) > 0)
-    kappa = rows_of_columns(
+    kappa[at] = rows_of_columns(
         VARIANCE_ROWS * within[at] + statistics.within[at],
         (statistics.mean - total.mean)[:, at],
         statistics.count[:, at],
         VARIANCE_ROWS,
     )
-    nu = VARIANCE_ROWS if shared else _rows_of_within(within[at], statistics.scatter[:, at], degrees[:, at])
+    if not shared:
+        nu[at] = _rows_of_within(within[at], statistics.scatter[:, at], degrees[:, at])
     prior = NormalInverseGamma(total.mean, kappa, nu / 2, nu / 2 * within).sized(statistics.mean.shape, shared)
     return replace_unchecked(prior, hierarchy=ColumnHierarchy())
 
@@ -101,15 +105,15 @@ def _within(statistics: Moments, total: Moments, columns: Sequence[Hashable]) ->
     return np.asarray((statistics.within + column_scales(total, columns) ** 2 / part) / (degrees + 1))
 
 
-def _rows_of_within(within: Array, scatter: Array, degrees: Array) -> float:
-    """Find ν from how alike the variances of the classes are."""
+def _rows_of_within(within: Array, scatter: Array, degrees: Array) -> Array:
+    """Find ν of each column from how alike the variances of the classes are: (n_features,)."""
     most = max(VARIANCE_ROWS, degrees.sum(0).max(initial=0.0) + 1)
     grid = VARIANCE_ROWS * (most / VARIANCE_ROWS) ** _STEPS
-    log_evidence, step = np.zeros(len(grid)), max(1, _CELLS // (len(grid) * len(degrees)))
+    log_evidence, step = np.empty((len(grid), len(within))), max(1, _CELLS // (len(grid) * len(degrees)))
     for start in range(0, len(within), step):
         some = slice(start, start + step)
         nu, df = grid[:, None, None], degrees[:, some]
         ratio = scatter[:, some] / within[some]
         terms = log_rising(nu / 2, df / 2) - nu / 2 * np.log1p(ratio / nu) - df / 2 * np.log(nu + ratio)
-        log_evidence += terms.sum((1, 2))
-    return average(grid, log_evidence)
+        log_evidence[:, some] = terms.sum(1)
+    return averages(grid, log_evidence)

@@ -12,11 +12,13 @@ classes, whose covariance is one, :math:`\Sigma \sim \mathrm{InverseWishart}(\nu
 .. math:: \tfrac D2 \Bigl(\sum_k \log r_k - \log \sum_k w_k\Bigr)
    - \tfrac{\nu + N - 1}2 \log \det\bigl(I + (\Psi + W)^{-1} B\bigr).
 
-The logarithm of κ is averaged over a grid, so that κ is a smooth function of the statistics.
+The logarithm of κ is averaged over a grid, so that κ is a smooth function of the statistics. Independent columns
+have a κ each, and these come from one distribution: :func:`averages`.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,9 @@ from bayesppl.kernels.arrays import Array
 
 _GRID = 2.0 ** np.arange(-10, 6.25, 0.5)
 
+# of the distribution of the numbers of columns, in steps of the grid: from nearly one number to any
+_SPREADS = np.array([0.5, 2.0, 8.0, 1e3])
+
 # numbers held at once
 _CELLS = 2**20
 
@@ -35,6 +40,36 @@ def average(grid: Array, log_evidence: Array) -> float:
     """Return the geometric mean of ``grid`` under its posterior: unlike the mode, it is smooth in the data."""
     weights = np.exp(log_evidence - log_evidence.max())
     return float(np.exp(weights @ np.log(grid) / weights.sum()))
+
+
+def averages(grid: Array, log_evidence: Array) -> Array:
+    """Return the geometric mean of ``grid`` for each column, whose numbers come from one log-normal distribution.
+
+    Its median and its spread, from none to any, are averaged over by evidence. So columns that are alike have
+    nearly one number, and one of another kind has its own.
+
+    Parameters
+    ----------
+    grid : (n_grid,)
+        Evenly spaced in its logarithm.
+    log_evidence : (n_grid, n_columns)
+    """
+    prior = _distributions(len(grid))
+    likelihood = np.exp(log_evidence - log_evidence.max(0, initial=-np.inf))
+    total = prior @ likelihood
+    with np.errstate(divide="ignore"):
+        weights = np.log(total).sum(1)
+    weights = np.exp(weights - weights.max())
+    shares = np.divide(weights[:, None], total, out=np.zeros_like(total), where=total > 0) / weights.sum()
+    return np.asarray(np.exp(np.log(grid) @ (likelihood * (prior.T @ shares))))
+
+
+@cache
+def _distributions(n_grid: int) -> Array:
+    """Return the distributions of numbers on a grid, of every median and spread: (n_distributions, n_grid)."""
+    places = np.arange(n_grid)
+    density = np.exp(-0.5 * ((places - places[:, None, None]) / _SPREADS[:, None]) ** 2).reshape(-1, n_grid)
+    return np.asarray(density / density.sum(1, keepdims=True))
 
 
 def rows_of_vectors(shared: Array, gaps: Array, count: Array, nu: float) -> float | None:
@@ -67,8 +102,8 @@ def rows_of_vectors(shared: Array, gaps: Array, count: Array, nu: float) -> floa
     return average(_GRID, 0.5 * len(gaps.T) * of_counts - 0.5 * (nu + count.sum() - 1) * log_det)
 
 
-def rows_of_columns(shared: Array, gaps: Array, count: Array, nu: float) -> float:
-    """Find κ of independent columns, which have it in common.
+def rows_of_columns(shared: Array, gaps: Array, count: Array, nu: float) -> Array:
+    """Find κ of each of some independent columns: (n_features,).
 
     Parameters
     ----------
@@ -77,16 +112,16 @@ def rows_of_columns(shared: Array, gaps: Array, count: Array, nu: float) -> floa
     gaps, count : (n_classes, n_features)
     nu : float
     """
-    log_evidence, step = np.zeros(len(_GRID)), max(1, _CELLS // (len(_GRID) * len(gaps)))
-    seen = np.flatnonzero(count.any(0))
+    log_evidence = np.zeros((len(_GRID), len(shared)))
+    step, seen = max(1, _CELLS // (len(_GRID) * len(gaps))), np.flatnonzero(count.any(0))
     for start in range(0, len(seen), step):
         at = seen[start : start + step]
         weights, of_counts = _weights(count[:, at])
         between = (weights * gaps[:, at] ** 2).sum(1) - (weights * gaps[:, at]).sum(1) ** 2 / weights.sum(1)
         # a sum of squares is no less than zero, but for rounding
         log_det = np.log1p(np.maximum(between, 0.0) / shared[at])
-        log_evidence += (0.5 * of_counts - 0.5 * (nu + count[:, at].sum(0) - 1) * log_det).sum(1)
-    return average(_GRID, log_evidence)
+        log_evidence[:, at] = 0.5 * of_counts - 0.5 * (nu + count[:, at].sum(0) - 1) * log_det
+    return averages(_GRID, log_evidence)
 
 
 def _weights(count: Array) -> tuple[Array, Array]:

@@ -116,9 +116,9 @@ class Multinomial(WordFamily):
     ----------
     probability : "overall", Dirichlet, PyMC distribution or callable
         Prior of the probabilities of the columns; uniform by default. ``"overall"`` is worth as many words as
-        there are columns, distributed as in all classes together: where classes have very different numbers of
-        rows, it predicts better than the uniform one. A concentration per column has shape (n_columns,) or
-        (n_classes, n_columns).
+        there are columns, distributed as in all classes together: where classes of very different numbers of rows
+        resemble each other, it predicts better than the uniform one. A concentration per column has shape
+        (n_columns,) or (n_classes, n_columns).
 
     Notes
     -----
