@@ -133,10 +133,10 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
 
     Levels of a column, however many, are no evidence by themselves: a column of identifiers has a Bayes factor of
     one. Under labels that were shuffled, the probability of relevance averages at most ``prior`` where the family
-    describes the columns; of Poisson counts of few events, whose total is evidence too, it is a little above it
-    (.54 in place of .5 with two classes, .6 and more with twenty). Where it does not, a few large values that fall
-    unevenly pass for unequal variances of Gaussians, or for unequal rates of counts: choose a family that fits, as
-    ``columns="evidence"`` does, or one variance for all classes.
+    describes the columns; of Poisson and negative binomial counts of few events, whose total is evidence too, it
+    is a little above it (.54 in place of .5 with two classes, .6 and more with twenty). Where it does not, a few
+    large values that fall unevenly pass for unequal variances of Gaussians, or for unequal rates of counts: choose
+    a family that fits, as ``columns="evidence"`` does, or one variance for all classes.
 
     Priors that learn from the classes how far apart these lie, those of full and tied Gaussians and of Gaussian
     trees, are a little above it where rows are a dozen (.53 in place of .5), and .65 with effects and a covariance

@@ -151,8 +151,13 @@ def _prior(model: str, prior: str) -> dict[str, Any]:
         raise ValueError(
             f"--prior is for Gaussian, Bernoulli, categorical and multinomial models, found --model {model}"
         )
+    if prior == "overall" and model != "categorical-nb":
+        return {"probability": prior}
     if not is_number(prior):
-        raise ValueError(f"--prior {prior!r} is for Gaussian models; for --model {model} give a number")
+        raise ValueError(
+            f"--prior {prior!r} is not for --model {model}; give a number"
+            + ("" if model == "categorical-nb" else ", or overall")
+        )
     number = float(prior)
     return {"probability": bp.Beta(number, number) if model == "bernoulli-nb" else bp.Dirichlet(number)}
 

@@ -211,7 +211,7 @@ PRIOR_OPTION = click.option(
     "--prior",
     metavar="NAME|NUMBER",
     help="Prior of the parameters: a name, such as jeffreys, for Gaussian models; a concentration, such as 0.5, "
-    "for models of probabilities.",
+    "for models of probabilities; overall, of all rows, for Bernoulli and multinomial models.",
 )
 TUNE_OPTION = click.option(
     "--tune", is_flag=True, help="Choose the hyperparameters of the prior by the evidence of the rows of the fit."

@@ -45,10 +45,14 @@ class Beta(CellBelief):
     def overall(cls, statistics: Successes) -> Beta:
         """Make a prior of one success or one failure, whichever is rarer, at the odds of the column over all rows.
 
-        It is flat where both are as frequent. A column without one of them is treated as if there had been one.
+        It is flat where both are as frequent. A column without one of them is treated as if there had been one, or
+        as many as of the other where these are less than one.
         """
-        successes, failures = statistics.successes.sum(0), statistics.failures.sum(0)
-        odds = np.where(successes > 0, successes, 1.0) / np.where(failures > 0, failures, 1.0)
+        s, f = statistics.successes.sum(0), statistics.failures.sum(0)
+        least = np.minimum(np.maximum(s, f), 1.0)
+        odds = np.divide(
+            np.where(s > 0, s, least), np.where(f > 0, f, least), out=np.ones_like(s), where=least > 0
+        )
         return cls(np.maximum(odds, 1.0), np.maximum(1 / odds, 1.0)).sized(statistics.successes.shape)
 
     @staticmethod

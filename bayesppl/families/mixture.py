@@ -125,8 +125,12 @@ class Mixture(Family):
 
     def resolve_prior(self, statistics: JointStatistics) -> Joint:
         concentration = np.full(len(self.classes) * self.components, self.concentration / self.components)
+        of_components = self.inner.resolve_prior(statistics.parts[COMPONENT])
+        if self.components > 1 and of_components.hierarchy is not None:
+            # components that were begun at random are alike, and would be held to be
+            of_components = of_components.hierarchy.apart(of_components)
         parts = {
-            COMPONENT: self.inner.resolve_prior(statistics.parts[COMPONENT]),
+            COMPONENT: of_components,
             COMPONENT_WEIGHT: Dirichlet(
                 concentration, (self.components,) * len(self.classes), parameter=COMPONENT_WEIGHT
             ),

@@ -15,7 +15,7 @@ from bayesppl.conjugate.statistics import Counts, JointStatistics
 from bayesppl.data.partly_known import PartlyKnown
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError, NotConjugateError, UndefinedEstimateError, rows_at
-from bayesppl.families.closed_forms import for_any_class
+from bayesppl.families.closed_forms import for_any_class, prior_of_relevant
 from bayesppl.families.gaps import have_gaps
 from bayesppl.families.mixture import Mixture
 from bayesppl.inference.augmentation import Incomplete, search_start
@@ -46,16 +46,22 @@ class _Beginning:
         The prior of the errors of annotators, if there are any.
     is_in_doubt : bool
         Whether labels that are there may be wrong.
+    are_labelled : bool
+        Whether all rows have a label.
     """
 
     rows: UnknownClasses
     known: JointStatistics
     errors: Mapping[str, Conjugate]
     is_in_doubt: bool
+    are_labelled: bool
 
     def prior(self, statistics: JointStatistics) -> Joint:
         """Resolve the prior, with that of the errors."""
         prior = self.rows.model.prior(statistics)
+        if self.is_in_doubt or not self.are_labelled:
+            # classes that are not told apart yet are alike, and would be held to be
+            prior = prior_of_relevant(prior)
         if self.is_in_doubt:
             prior = for_any_class(prior)
         prefixes = {**prior.prefixes, **dict.fromkeys(self.errors, "")}
@@ -114,7 +120,8 @@ def incomplete(
         record["annotators"] = tuple(map(str, votes.names))
         known = with_part(known, Counts(np.zeros_like(votes.errors), np.zeros(())))
     augmentation = UnknownClasses(model, X, partly.weights, partly.log_prior, votes)
-    begin, told = _Beginning(augmentation, known, errors, partly.is_in_doubt), _told(partly, model.n_classes)
+    told = _told(partly, model.n_classes)
+    begin = _Beginning(augmentation, known, errors, partly.is_in_doubt, bool((told == 1).any(1).all()))
     begun = known if partly.log_prior is None and votes is None else known + begin.shared_out(told)
     elsewhere: Callable[[np.random.Generator], JointStatistics] | None = None
     if votes is not None and len(votes.names) > 1:

@@ -1,6 +1,7 @@
 """How much rows without a label count, chosen by labelled rows left out."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -125,7 +126,11 @@ def test_left_out_scores_are_those_of_refits(data, monkeypatch):
 
 
 @pytest.mark.parametrize("weight", [0.0, 1e-12])
-@pytest.mark.parametrize("model", [bp.GaussianNB, bp.LinearDiscriminantAnalysis, bp.QuadraticDiscriminantAnalysis])
+@pytest.mark.parametrize(
+    "model",
+    [partial(bp.GaussianNB, "columnwise"), bp.LinearDiscriminantAnalysis, bp.QuadraticDiscriminantAnalysis],
+    ids=["GaussianNB", "LDA", "QDA"],
+)
 def test_rows_without_weight_leave_the_scores_of_labelled_rows_alone(model, weight):
     """By quadratic discriminant analysis a row leaves the priors of the other classes too, which hold it."""
     X, labels = RIGHT[0], hidden(RIGHT[1], 12)

@@ -317,3 +317,20 @@ def test_what_has_no_closed_form_is_refused():
 def test_what_makes_no_mixture_is_refused(family, error, words):
     with pytest.raises(error, match=words):
         classifier(family, "em").fit(pd.DataFrame(X), Y)
+
+
+def test_components_apart_in_one_of_many_columns_are_found():
+    """A class on both sides of the other in one column, eight standard deviations away, beside nine of noise."""
+    scores = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        tables = []
+        for n_rows in (40, 300):
+            labels = rng.integers(0, 2, n_rows)
+            X = rng.normal(size=(n_rows, 10))
+            X[:, 0] += np.where(labels == 0, 8 * rng.choice([-1, 1], n_rows), 0)
+            tables.append((X, labels))
+        (X, y), (new, truth) = tables
+        clf = bp.GenerativeClassifier(bp.Mixture(bp.Gaussian(), 2), inference=bp.EM(random_state=0)).fit(X, y)
+        scores.append(clf.predict_log_proba(new)[np.arange(300), truth].mean())
+    assert min(scores) > -0.02

@@ -135,6 +135,8 @@ def test_a_column_without_failures_has_a_proper_prior():
     clf = classifier(bp.NegativeBinomial(2.0)).fit([[0], [0], [0], [0]], list("aabb"))
     expected = stats.betanbinom(2.0, 8 + 4, 1).logpmf(3)
     np.testing.assert_allclose(clf.predict_joint_log_proba([[3]])[0] - np.log(0.5), expected, rtol=1e-11)
+    prior = classifier(bp.NegativeBinomial(0.05)).fit([[0]] * 4, list("aabb")).posterior_.prior.parts["features"]
+    np.testing.assert_allclose([prior.alpha, prior.beta], 1.0)  # .2 successes, and no more failures than these
 
 
 def test_few_rows_do_not_pull_large_counts_to_one_failure_for_each_success():
