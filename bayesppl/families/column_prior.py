@@ -6,8 +6,8 @@ over a grid, with weights proportional to an evidence, so that the prior is a sm
 
 1. ν, how many rows w is worth to the variance of a class,
    :math:`\sigma^2 \sim \mathrm{InverseGamma}(\nu/2, \nu w/2)`: at least three, and no more than the rows that w is
-   made of. The evidence is that of the sums of squares of the classes. A variance that all classes share has
-   ν = 3.
+   made of. The evidence is that of the sums of squares of the classes, under any w. A variance that all classes
+   share has ν = 3.
 2. κ, how many rows the common mean is worth to the mean of a class: see :mod:`bayesppl.families.common_mean`.
 
 The numbers of all columns come from one distribution, which the rows choose too: what one column says of how
@@ -37,6 +37,8 @@ from bayesppl.kernels.arrays import Array, log_rising
 
 # ν lies on a grid from its least to its greatest number of rows
 _STEPS = np.linspace(0, 1, 20)
+
+_NEWTON_STEPS = 4
 
 # numbers held at once
 _CELLS = 2**20
@@ -93,7 +95,8 @@ def hierarchical_columns(
         VARIANCE_ROWS,
     )
     if not shared:
-        nu[at] = _rows_of_within(within[at], statistics.scatter[:, at], degrees[:, at])
+        first = within * (degrees.sum(0) + 1) - statistics.within
+        nu[at] = _rows_of_within(first[at], within[at], statistics.scatter[:, at], degrees[:, at])
     prior = NormalInverseGamma(total.mean, kappa, nu / 2, nu / 2 * within).sized(statistics.mean.shape, shared)
     return replace_unchecked(prior, hierarchy=ColumnHierarchy())
 
@@ -105,15 +108,26 @@ def _within(statistics: Moments, total: Moments, columns: Sequence[Hashable]) ->
     return np.asarray((statistics.within + column_scales(total, columns) ** 2 / part) / (degrees + 1))
 
 
-def _rows_of_within(within: Array, scatter: Array, degrees: Array) -> Array:
-    """Find ν of each column from how alike the variances of the classes are: (n_features,)."""
+def _rows_of_within(first: Array, within: Array, scatter: Array, degrees: Array) -> Array:
+    """Find ν of each column from how alike the variances of the classes are: (n_features,).
+
+    The variance w that they have in common is integrated out by Laplace's method, in log w.
+    """
     most = max(VARIANCE_ROWS, degrees.sum(0).max(initial=0.0) + 1)
     grid = VARIANCE_ROWS * (most / VARIANCE_ROWS) ** _STEPS
     log_evidence, step = np.empty((len(grid), len(within))), max(1, _CELLS // (len(grid) * len(degrees)))
     for start in range(0, len(within), step):
         some = slice(start, start + step)
-        nu, df = grid[:, None, None], degrees[:, some]
-        ratio = scatter[:, some] / within[some]
-        terms = log_rising(nu / 2, df / 2) - nu / 2 * np.log1p(ratio / nu) - df / 2 * np.log(nu + ratio)
-        log_evidence[:, some] = terms.sum(1)
+        nu, df, squares = grid[:, None, None], degrees[:, some], scatter[:, some]
+        w = np.tile(within[some], (len(grid), 1))
+        for _ in range(_NEWTON_STEPS):
+            share = 1 / (1 + squares / (nu * w[:, None]))
+            slope = (nu - (nu + df) * share).sum(1) + first[some] / w - 1
+            curvature = ((nu + df) * share * (1 - share)).sum(1) + first[some] / w
+            w *= np.exp(np.clip(slope / curvature, -1, 1))
+        ratio = squares / w[:, None]
+        terms = (
+            log_rising(nu / 2, df / 2) - nu / 2 * np.log1p(ratio / nu) - df / 2 * np.log(w[:, None] * (nu + ratio))
+        )
+        log_evidence[:, some] = terms.sum(1) - 0.5 * (np.log(w) + first[some] / w + np.log(curvature))
     return averages(grid, log_evidence)

@@ -60,7 +60,7 @@ class Laplace(DrawingByStatistics):
     >>> clf = bp.GaussianNB(inference=bp.Laplace(random_state=1)).fit(X, y)
     >>> evidence = bp.GaussianNB().fit(X, y).log_evidence()["total"]
     >>> round(float(clf.posterior_.record["log_marginal_likelihood"] - evidence), 2)
-    -0.19
+    -0.2
     """
 
     draws: int = 2000
