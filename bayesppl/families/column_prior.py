@@ -76,7 +76,8 @@ def columnwise_prior(
         See :class:`~bayesppl.NormalInverseGamma`.
     """
     half, total = VARIANCE_ROWS / 2, statistics.pooled()
-    prior = NormalInverseGamma(total.mean, 0.01, half, half * _within(statistics, total, columns))
+    within = _within(statistics, _expected(total, len(statistics.mean), columns))
+    prior = NormalInverseGamma(total.mean, 0.01, half, half * within)
     return prior.sized(statistics.mean.shape, shared)
 
 
@@ -85,7 +86,8 @@ def hierarchical_columns(
 ) -> NormalInverseGamma:
     """Return the prior of all columns, with ν and κ by evidence; see :func:`columnwise_prior`."""
     total, degrees = statistics.pooled(), scatter_degrees(statistics)
-    within = _within(statistics, total, columns)
+    expected = _expected(total, len(statistics.mean), columns)
+    within = _within(statistics, expected)
     kappa, nu = np.ones(len(within)), np.full(len(within), VARIANCE_ROWS)
     at = np.flatnonzero(column_variances(total) > 0)
     kappa[at] = rows_of_columns(
@@ -95,20 +97,23 @@ def hierarchical_columns(
         VARIANCE_ROWS,
     )
     if not shared:
-        first = within * (degrees.sum(0) + 1) - statistics.within
-        nu[at] = _rows_of_within(first[at], within[at], statistics.scatter[:, at], degrees[:, at])
+        nu[at] = _rows_of_within(expected[at], within[at], statistics.scatter[:, at], degrees[:, at])
     prior = NormalInverseGamma(total.mean, kappa, nu / 2, nu / 2 * within).sized(statistics.mean.shape, shared)
     return replace_unchecked(prior, hierarchy=ColumnHierarchy())
 
 
-def _within(statistics: Moments, total: Moments, columns: Sequence[Hashable]) -> Array:
-    """Return the variance of each column within the classes, which is positive: (n_features,)."""
-    part = parts_of_variance(column_variances(total) > 0, len(statistics.mean), 1)
-    degrees = scatter_degrees(statistics).sum(0)
-    return np.asarray((statistics.within + column_scales(total, columns) ** 2 / part) / (degrees + 1))
+def _expected(total: Moments, n_classes: int, columns: Sequence[Hashable]) -> Array:
+    """Return the variance of each column that is expected of a class, which is positive: (n_features,)."""
+    part = parts_of_variance(column_variances(total) > 0, n_classes, 1)
+    return np.asarray(column_scales(total, columns) ** 2 / part)
 
 
-def _rows_of_within(first: Array, within: Array, scatter: Array, degrees: Array) -> Array:
+def _within(statistics: Moments, expected: Array) -> Array:
+    """Return the variance of each column within the classes, with one row of what is expected: (n_features,)."""
+    return np.asarray((statistics.within + expected) / (scatter_degrees(statistics).sum(0) + 1))
+
+
+def _rows_of_within(expected: Array, within: Array, scatter: Array, degrees: Array) -> Array:
     """Find ν of each column from how alike the variances of the classes are: (n_features,).
 
     The variance w that they have in common is integrated out by Laplace's method, in log w.
@@ -122,12 +127,12 @@ def _rows_of_within(first: Array, within: Array, scatter: Array, degrees: Array)
         w = np.tile(within[some], (len(grid), 1))
         for _ in range(_NEWTON_STEPS):
             share = 1 / (1 + squares / (nu * w[:, None]))
-            slope = (nu - (nu + df) * share).sum(1) + first[some] / w - 1
-            curvature = ((nu + df) * share * (1 - share)).sum(1) + first[some] / w
+            slope = (nu - (nu + df) * share).sum(1) + expected[some] / w - 1
+            curvature = ((nu + df) * share * (1 - share)).sum(1) + expected[some] / w
             w *= np.exp(np.clip(slope / curvature, -1, 1))
         ratio = squares / w[:, None]
         terms = (
             log_rising(nu / 2, df / 2) - nu / 2 * np.log1p(ratio / nu) - df / 2 * np.log(w[:, None] * (nu + ratio))
         )
-        log_evidence[:, some] = terms.sum(1) - 0.5 * (np.log(w) + first[some] / w + np.log(curvature))
+        log_evidence[:, some] = terms.sum(1) - 0.5 * (np.log(w) + expected[some] / w + np.log(curvature))
     return averages(grid, log_evidence)
