@@ -44,11 +44,19 @@ _NEWTON_STEPS = 4
 _CELLS = 2**20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ColumnHierarchy:
-    """What a prior of independent columns keeps of how it was found."""
+    """What a prior of independent columns keeps of how it was found.
+
+    Attributes
+    ----------
+    spread : (n_features,)
+        The variance within one class in place of all, over that within the classes.
+    """
 
     is_lent: ClassVar[bool] = False
+
+    spread: Array
 
     def apart(self, prior: Any) -> Any:
         """Return the prior of a column whose classes differ: their common mean is worth one row at most.
@@ -59,8 +67,9 @@ class ColumnHierarchy:
         return replace_unchecked(prior, kappa=np.minimum(prior.kappa, 1.0))
 
     def common(self, prior: Any) -> Any:
-        """Return the prior of one class in place of all."""
-        return of_one_mean(self.apart(prior))
+        """Return the prior of one class in place of all, whose variance is that of all rows about one mean."""
+        found = of_one_mean(self.apart(prior))
+        return replace_unchecked(found, b=found.b * self.spread)
 
 
 def columnwise_prior(
@@ -99,7 +108,8 @@ def hierarchical_columns(
     if not shared:
         nu[at] = _rows_of_within(expected[at], within[at], statistics.scatter[:, at], degrees[:, at])
     prior = NormalInverseGamma(total.mean, kappa, nu / 2, nu / 2 * within).sized(statistics.mean.shape, shared)
-    return replace_unchecked(prior, hierarchy=ColumnHierarchy())
+    of_all = _within(total, _expected(total, 1, columns))
+    return replace_unchecked(prior, hierarchy=ColumnHierarchy(of_all / within))
 
 
 def _expected(total: Moments, n_classes: int, columns: Sequence[Hashable]) -> Array:

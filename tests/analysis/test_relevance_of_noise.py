@@ -26,7 +26,8 @@ def _log_factors(family, X, codes, n_shuffles, seed=0):
     found = []
     for _ in range(n_shuffles):
         statistics = closed_forms.sufficient_statistics(bound, encoded, one_hot(rng.permutation(codes), n_classes))
-        prior, common = bound.resolve_prior(statistics), closed_forms.common_prior(bound, statistics)
+        prior = closed_forms.prior_of_relevant(bound.resolve_prior(statistics))
+        common = closed_forms.common_prior(bound, statistics)
         parts = closed_forms.log_bayes_factor(bound, prior, common, statistics).values()
         found.append(np.concatenate([np.ravel(part.values) for part in parts]))
     return np.asarray(found)
