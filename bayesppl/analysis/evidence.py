@@ -21,6 +21,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from bayesppl.analysis.parameter_tables import labelled
+from bayesppl.conjugate.joint import of_classes_apart
 from bayesppl.data.arguments import real
 from bayesppl.errors import NotConjugateError
 from bayesppl.families import closed_forms
@@ -205,7 +206,7 @@ def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5, *, log: bool = Fa
     posterior = _all_known(fitted)
     statistics = posterior.statistics.parts["features"]
     common = posterior.model.common_prior_of_features(statistics).update(statistics.pooled())
-    about_classes = closed_forms.prior_of_relevant(posterior.prior.parts["features"]).update(statistics)
+    about_classes = of_classes_apart(posterior.prior.parts["features"]).update(statistics)
     density = closed_forms.inclusion_averaged(fitted.model.family, about_classes, common, log_odds)
     weights = posterior.predictive_weights()
     log_joint = density(fitted.encode(X)) + logarithm(weights)
@@ -259,5 +260,5 @@ def _dependence(fitted: Fitted) -> dict[str, Evidence]:
     posterior = _all_known(fitted)
     statistics = posterior.statistics.parts["features"]
     common = posterior.model.common_prior_of_features(statistics)
-    apart = closed_forms.prior_of_relevant(posterior.prior.parts["features"])
+    apart = of_classes_apart(posterior.prior.parts["features"])
     return closed_forms.log_bayes_factor(fitted.model.family, apart, common, statistics)

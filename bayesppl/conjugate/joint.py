@@ -87,3 +87,10 @@ class Joint(Conjugate):
 
     def _collect(self, thetas: Mapping[str, Theta]) -> Theta:
         return {self.prefixes[name] + key: value for name, theta in thetas.items() for key, value in theta.items()}
+
+
+def of_classes_apart(prior: Any) -> Any:
+    """Return the prior of classes that differ, where it has learned how alike they are; any other as it is."""
+    if isinstance(prior, Joint):
+        return prior.map(of_classes_apart)
+    return prior if prior.hierarchy is None else prior.hierarchy.apart(prior)

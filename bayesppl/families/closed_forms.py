@@ -167,13 +167,6 @@ def _is_lent(prior: Any) -> bool:
     return prior.hierarchy is not None and prior.hierarchy.is_lent
 
 
-def prior_of_relevant(prior: Any) -> Any:
-    """Return the prior of factors that depend on the class, beside :func:`common_prior`."""
-    if isinstance(prior, Joint):
-        return prior.map(prior_of_relevant)
-    return prior if prior.hierarchy is None else prior.hierarchy.apart(prior)
-
-
 def common_prior(family: Family, statistics: Any) -> Any:
     """Return the prior of one distribution in place of those of the classes, from their statistics."""
     if isinstance(family, CompositeFamily):

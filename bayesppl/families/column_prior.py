@@ -34,14 +34,12 @@ from bayesppl.families.moment_priors import (
     scatter_degrees,
 )
 from bayesppl.kernels.arrays import Array, log_rising
+from bayesppl.kernels.ranges import row_blocks
 
 # ν lies on a grid from its least to its greatest number of rows
 _STEPS = np.linspace(0, 1, 20)
 
 _NEWTON_STEPS = 4
-
-# numbers held at once
-_CELLS = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +83,7 @@ def columnwise_prior(
         See :class:`~bayesppl.NormalInverseGamma`.
     """
     half, total = VARIANCE_ROWS / 2, statistics.pooled()
-    within = _within(statistics, _expected(total, len(statistics.mean), columns))
+    within = _within(statistics, _expected(statistics, column_variances(total) > 0, column_scales(total, columns)))
     prior = NormalInverseGamma(total.mean, 0.01, half, half * within)
     return prior.sized(statistics.mean.shape, shared)
 
@@ -95,10 +93,11 @@ def hierarchical_columns(
 ) -> NormalInverseGamma:
     """Return the prior of all columns, with ν and κ by evidence; see :func:`columnwise_prior`."""
     total, degrees = statistics.pooled(), scatter_degrees(statistics)
-    expected = _expected(total, len(statistics.mean), columns)
+    varies, scales = column_variances(total) > 0, column_scales(total, columns)
+    expected = _expected(statistics, varies, scales)
     within = _within(statistics, expected)
     kappa, nu = np.ones(len(within)), np.full(len(within), VARIANCE_ROWS)
-    at = np.flatnonzero(column_variances(total) > 0)
+    at = np.flatnonzero(varies)
     kappa[at] = rows_of_columns(
         VARIANCE_ROWS * within[at] + statistics.within[at],
         (statistics.mean - total.mean)[:, at],
@@ -108,14 +107,12 @@ def hierarchical_columns(
     if not shared:
         nu[at] = _rows_of_within(expected[at], within[at], statistics.scatter[:, at], degrees[:, at])
     prior = NormalInverseGamma(total.mean, kappa, nu / 2, nu / 2 * within).sized(statistics.mean.shape, shared)
-    of_all = _within(total, _expected(total, 1, columns))
-    return replace_unchecked(prior, hierarchy=ColumnHierarchy(of_all / within))
+    return replace_unchecked(prior, hierarchy=ColumnHierarchy(_within(total, scales**2) / within))
 
 
-def _expected(total: Moments, n_classes: int, columns: Sequence[Hashable]) -> Array:
+def _expected(statistics: Moments, varies: Array, scales: Array) -> Array:
     """Return the variance of each column that is expected of a class, which is positive: (n_features,)."""
-    part = parts_of_variance(column_variances(total) > 0, n_classes, 1)
-    return np.asarray(column_scales(total, columns) ** 2 / part)
+    return scales**2 / parts_of_variance(varies, len(statistics.mean), 1)
 
 
 def _within(statistics: Moments, expected: Array) -> Array:
@@ -130,9 +127,8 @@ def _rows_of_within(expected: Array, within: Array, scatter: Array, degrees: Arr
     """
     most = max(VARIANCE_ROWS, degrees.sum(0).max(initial=0.0) + 1)
     grid = VARIANCE_ROWS * (most / VARIANCE_ROWS) ** _STEPS
-    log_evidence, step = np.empty((len(grid), len(within))), max(1, _CELLS // (len(grid) * len(degrees)))
-    for start in range(0, len(within), step):
-        some = slice(start, start + step)
+    log_evidence = np.empty((len(grid), len(within)))
+    for some in row_blocks(len(within), len(grid) * len(degrees)):
         nu, df, squares = grid[:, None, None], degrees[:, some], scatter[:, some]
         w = np.tile(within[some], (len(grid), 1))
         for _ in range(_NEWTON_STEPS):

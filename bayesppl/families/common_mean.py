@@ -22,18 +22,15 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dposv
 
 from bayesppl.conjugate.conjugate import replace_unchecked
 from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.ranges import row_blocks
 
 _GRID = 2.0 ** np.arange(-10, 6.25, 0.5)
 
 # of the distribution of the numbers of columns, in steps of the grid: from nearly one number to any
 _SPREADS = np.array([0.5, 2.0, 8.0, 1e3])
-
-# numbers held at once
-_CELLS = 2**20
 
 
 def average(grid: Array, log_evidence: Array) -> float:
@@ -72,34 +69,25 @@ def _distributions(n_grid: int) -> Array:
     return np.asarray(density / density.sum(1, keepdims=True))
 
 
-def rows_of_vectors(shared: Array, gaps: Array, count: Array, nu: float) -> float | None:
+def rows_of_vectors(products: Array, count: Array, nu: float, n_features: int) -> float:
     """Find κ of correlated columns.
 
     Parameters
     ----------
-    shared : (n_features, n_features)
-        Scale matrix of the prior and scatter within the classes, Ψ + W.
-    gaps : (n_classes, n_features)
-        Class means less the mean of all rows.
+    products : (n_classes, n_classes)
+        Of class means, less the mean of all rows, in the metric of the inverse of Ψ + W.
     count : (n_classes,)
     nu : float
         Degrees of freedom of the prior.
-
-    Returns
-    -------
-    float or None
-        None where ``shared`` is not definite but for rounding.
+    n_features : int
     """
     if not count.any():
         return average(_GRID, np.zeros(len(_GRID)))
-    _, solved, failed = dposv(shared, gaps.T)
-    if failed:
-        return None
     weights, of_counts = _weights(count)
     between = weights[:, :, None] * (np.eye(len(count)) - (weights / weights.sum(1, keepdims=True))[:, None, :])
     # the determinant is at least one, but for rounding
-    log_det = np.maximum(np.linalg.slogdet(np.eye(len(count)) + between @ (gaps @ solved))[1], 0.0)
-    return average(_GRID, 0.5 * len(gaps.T) * of_counts - 0.5 * (nu + count.sum() - 1) * log_det)
+    log_det = np.maximum(np.linalg.slogdet(np.eye(len(count)) + between @ products)[1], 0.0)
+    return average(_GRID, 0.5 * n_features * of_counts - 0.5 * (nu + count.sum() - 1) * log_det)
 
 
 def rows_of_columns(shared: Array, gaps: Array, count: Array, nu: float) -> Array:
@@ -113,9 +101,9 @@ def rows_of_columns(shared: Array, gaps: Array, count: Array, nu: float) -> Arra
     nu : float
     """
     log_evidence = np.zeros((len(_GRID), len(shared)))
-    step, seen = max(1, _CELLS // (len(_GRID) * len(gaps))), np.flatnonzero(count.any(0))
-    for start in range(0, len(seen), step):
-        at = seen[start : start + step]
+    seen = np.flatnonzero(count.any(0))
+    for block in row_blocks(len(seen), len(_GRID) * len(gaps)):
+        at = seen[block]
         weights, of_counts = _weights(count[:, at])
         between = (weights * gaps[:, at] ** 2).sum(1) - (weights * gaps[:, at]).sum(1) ** 2 / weights.sum(1)
         # a sum of squares is no less than zero, but for rounding

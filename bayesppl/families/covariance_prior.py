@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dsygvd
+from scipy.linalg.lapack import dposv, dsygvd
 from scipy.special import gammaln
 
 from bayesppl.conjugate import NormalInverseWishart
@@ -170,9 +170,10 @@ def hierarchy(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> H
     independence = _rows_of_independence(within, degrees.sum())
     shared = independence * np.eye(n_features) + within / units
     gaps = (statistics.mean - total.mean) / sd
-    kappa = rows_of_vectors(shared, gaps, statistics.count, n_features - 1 + independence)
-    if kappa is None:
+    _, solved, failed = dposv(shared, gaps.T)
+    if failed:
         raise _lost_to_rounding(shared)
+    kappa = rows_of_vectors(gaps @ solved, statistics.count, n_features - 1 + independence, n_features)
     others = np.inf
     if not tied:
         scatter = statistics.scatter / units

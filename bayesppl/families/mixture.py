@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayesppl.conjugate import Dirichlet, Joint
+from bayesppl.conjugate.joint import of_classes_apart
 from bayesppl.conjugate.log_density import Evaluate, LogDensity
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.row_statistics import refuse_closed_form
@@ -126,9 +127,9 @@ class Mixture(Family):
     def resolve_prior(self, statistics: JointStatistics) -> Joint:
         concentration = np.full(len(self.classes) * self.components, self.concentration / self.components)
         of_components = self.inner.resolve_prior(statistics.parts[COMPONENT])
-        if self.components > 1 and of_components.hierarchy is not None:
+        if self.components > 1:
             # components that were begun at random are alike, and would be held to be
-            of_components = of_components.hierarchy.apart(of_components)
+            of_components = of_classes_apart(of_components)
         parts = {
             COMPONENT: of_components,
             COMPONENT_WEIGHT: Dirichlet(

@@ -11,11 +11,12 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayesppl.conjugate import Conjugate, Dirichlet, Fixed, Joint
+from bayesppl.conjugate.joint import of_classes_apart
 from bayesppl.conjugate.statistics import Counts, JointStatistics
 from bayesppl.data.partly_known import PartlyKnown
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError, NotConjugateError, UndefinedEstimateError, rows_at
-from bayesppl.families.closed_forms import for_any_class, prior_of_relevant
+from bayesppl.families.closed_forms import for_any_class
 from bayesppl.families.gaps import have_gaps
 from bayesppl.families.mixture import Mixture
 from bayesppl.inference.augmentation import Incomplete, search_start
@@ -61,7 +62,7 @@ class _Beginning:
         prior = self.rows.model.prior(statistics)
         if self.is_in_doubt or not self.are_labelled:
             # classes that are not told apart yet are alike, and would be held to be
-            prior = prior_of_relevant(prior)
+            prior = of_classes_apart(prior)
         if self.is_in_doubt:
             prior = for_any_class(prior)
         prefixes = {**prior.prefixes, **dict.fromkeys(self.errors, "")}

@@ -10,6 +10,7 @@ from support.pairs import in_turn
 
 import bayesppl as bp
 from bayesppl.conjugate import Joint
+from bayesppl.conjugate.joint import of_classes_apart
 from bayesppl.conjugate.pair_forms import log_evidence_of
 from bayesppl.data.labels import one_hot
 from bayesppl.data.read_table import as_table
@@ -26,7 +27,7 @@ def _log_factors(family, X, codes, n_shuffles, seed=0):
     found = []
     for _ in range(n_shuffles):
         statistics = closed_forms.sufficient_statistics(bound, encoded, one_hot(rng.permutation(codes), n_classes))
-        prior = closed_forms.prior_of_relevant(bound.resolve_prior(statistics))
+        prior = of_classes_apart(bound.resolve_prior(statistics))
         common = closed_forms.common_prior(bound, statistics)
         parts = closed_forms.log_bayes_factor(bound, prior, common, statistics).values()
         found.append(np.concatenate([np.ravel(part.values) for part in parts]))
@@ -172,7 +173,7 @@ def test_averaging_is_that_of_single_rows_and_units(name):
     clf = bp.GenerativeClassifier(family).fit(X.iloc[: len(y)], y)
     posterior, model = clf.posterior_, clf.posterior_.model
     statistics = posterior.statistics.parts["features"]
-    belief = closed_forms.prior_of_relevant(posterior.prior.parts["features"]).update(statistics)
+    belief = of_classes_apart(posterior.prior.parts["features"]).update(statistics)
     common = model.common_prior_of_features(statistics).update(statistics.pooled())
     each = np.arange(len(y))
     rows = closed_forms.sufficient_statistics(

@@ -319,7 +319,10 @@ def test_what_makes_no_mixture_is_refused(family, error, words):
         classifier(family, "em").fit(pd.DataFrame(X), Y)
 
 
-def test_components_apart_in_one_of_many_columns_are_found():
+@pytest.mark.parametrize(
+    "family", [bp.Gaussian(), bp.Product({"numbers": (slice(None), bp.Gaussian())})], ids=["alone", "in a product"]
+)
+def test_components_apart_in_one_of_many_columns_are_found(family):
     """A class on both sides of the other in one column, eight standard deviations away, beside nine of noise."""
     scores = []
     for seed in range(8):
@@ -331,6 +334,6 @@ def test_components_apart_in_one_of_many_columns_are_found():
             X[:, 0] += np.where(labels == 0, 8 * rng.choice([-1, 1], n_rows), 0)
             tables.append((X, labels))
         (X, y), (new, truth) = tables
-        clf = bp.GenerativeClassifier(bp.Mixture(bp.Gaussian(), 2), inference=bp.EM(random_state=0)).fit(X, y)
+        clf = bp.GenerativeClassifier(bp.Mixture(family, 2), inference=bp.EM(random_state=0)).fit(X, y)
         scores.append(clf.predict_log_proba(new)[np.arange(300), truth].mean())
     assert min(scores) > -0.02
