@@ -121,11 +121,12 @@ def explain(
     >>> clf = bp.GaussianNB().fit(X, ["a", "a", "a", "b", "b", "b"])
     >>> found = clf.explain([[2.5, None]], against="a")
     >>> found["weight"].sel({"class": "b"}).values.round(2).tolist()
-    [[6.38, 0.0]]
+    [[4.42, 0.0]]
     >>> bool(abs(found["weight"].sum("feature") + found["prior"] - found["log_odds"]).max() < 1e-12)
     True
     """
     check_rule(fitted.rule if rule is None else rule)
+    fitted.require_columns("explain()")
     names, family = fitted.columns.names, fitted.model.family
     units = units_of([name for name in names if name in family.bound.measures], blocks)
     odds = Odds.of(fitted.classes.tolist(), against)

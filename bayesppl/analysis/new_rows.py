@@ -88,6 +88,7 @@ def sample(
     rule = fitted.rule if rule is None else rule
     check_rule(rule)
     whole("n", n, 1)
+    fitted.require_columns("sample()")
     posterior, rng = fitted.posterior, generator(random_state)
     labels = np.asarray(y)
     if labels.shape not in ((), (n,)):

@@ -83,6 +83,7 @@ def novelty(
 
     real("level", level, "lie between 0 and 1", lambda level: 0 < level < 1)
     whole("draws", draws, 1)
+    fitted.require_columns("novelty()")
     posterior, rng = fitted.posterior, generator(random_state)
     X_encoded = fitted.encode(X)
     observed = logsumexp(posterior.log_joint_predictive()(X_encoded), axis=1)

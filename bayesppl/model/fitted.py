@@ -88,6 +88,14 @@ class Fitted:
     def columns(self) -> Columns:
         return self.learned.columns
 
+    def require_columns(self, answer: str) -> None:
+        """Raise ValueError where the fit has no features to answer about: :func:`bayesppl.dawid_skene`."""
+        if not self.columns.names:
+            raise ValueError(
+                f"{answer} needs features, and this model, learned from votes alone, has none: ask it for "
+                "annotators() and completed_proba()"
+            )
+
     @property
     def levels(self) -> dict[Hashable, tuple[Hashable, ...]]:
         """The levels of every column that the model takes for levels."""

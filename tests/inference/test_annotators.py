@@ -451,6 +451,15 @@ def test_the_summary_of_votes_alone_says_whose_they_are():
     assert shown.startswith("fit: 6 rows partly known, 3 annotators: 'x0', 'x1', 'x2'\nclasses: 0, 1\n")
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [lambda clf: clf.sample(2), lambda clf: clf.novelty(np.zeros((2, 0))), lambda clf: clf.explain([[], []])],
+)
+def test_votes_alone_have_no_features_to_answer_about(ask):
+    with pytest.raises(ValueError, match=r"learned from votes alone, has none: ask it for annotators\(\)"):
+        ask(bp.dawid_skene(VOTES, inference="em"))
+
+
 def test_refusals():
     X, y = RNG.normal(size=(6, 2)), [0, 1, 0, 1, 0, 1]
     clf = bp.GaussianNB(inference="em", classes=[0, 1])
