@@ -118,6 +118,7 @@ def sections_of(
                 else ""
             ),
             "log score of rows to learn from": f"{record['log_score_left_out']:.3f}",
+            "left out": stack.left_out.get(record["model"], ""),
         }
         for record in records
     ]
@@ -125,8 +126,9 @@ def sections_of(
     yield (
         "The models",
         [
-            "Several models were fitted, and each predicted every row from all other rows. By that they are "
-            "weighed: the weight of a model is its share in the common answer. Together they are right in "
+            "Several models were fitted, and each predicted every row from other rows, as the last column of the "
+            "table says: exactly is from all others, by folds from all but a fold. By that they are weighed: the "
+            "weight of a model is its share in the common answer. Together they are right in "
             f"{together['accuracy']:.1%} of {len(codes)} rows that were held out.",
             *(_text(f"{fact[:1].upper()}{fact[1:]}.") for fact in stack.facts[1:]),
             _table(models),
@@ -134,8 +136,8 @@ def sections_of(
             "Accuracy is the share of right answers. The log score is the average logarithm of the probability "
             f"given to the right answer: 0 is perfect, {_blind(stack.class_count):.3f} is what the frequencies "
             "of the classes alone would get. The difference is from all together, ± its standard error: within "
-            "about two of these, the rows cannot decide. In the last column each row was predicted "
-            "from all others that there were to learn from. In the picture, T above 1 says that a model was too "
+            "about two of these, the rows cannot decide. The score of rows to learn from is that of "
+            "rows left out. In the picture, T above 1 says that a model was too "
             "sure by itself, and its probabilities were made milder; for leaves it counts their trees as well.",
             _picture(plot_stack(clf), "Weights of the models, with their uncertainty"),
         ],

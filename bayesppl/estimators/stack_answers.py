@@ -59,7 +59,7 @@ _UNANSWERED = {
     "column_weights": "its members see differently recoded columns; fit one declared model, such as "
     "bayesppl.MixedNB(calibration='weights')",
     "impute": "its members fill the gaps of differently recoded columns; fit one declared model, such as "
-    "bayesppl.QuadraticDiscriminantAnalysis() or bayesppl.LocationModel()",
+    "bayesppl.QuadraticDiscriminantAnalysis() of numbers, or bayesppl.MixedNB() of columns of all kinds",
     "expected_error_rate": "it is that of a model which holds; summary() has the accuracy of left-out labels",
     "predict_proba_mcse": "its probabilities are not averages of draws, and have no Monte-Carlo error",
     "provenance": "its members are fitted to recoded rows; fit and save one declared model",

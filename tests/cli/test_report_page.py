@@ -67,6 +67,7 @@ def test_the_page_is_complete_and_needs_nothing_else(run: Any, table: Path, tmp_
     assert status == 0
     assert "report.html" in out
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert {"exactly", "by folds"} <= set(re.findall(r"<td>([^<]*)</td>", text))
     page = Page(text)
     assert not page.open
     assert [words for tag, words in page.words if tag == "h2"] == SECTIONS
