@@ -138,7 +138,7 @@ def threshold_for(fitted: Fitted, X: Any, error_rate: float, rule: RuleName | No
     >>> X, y = load_iris(return_X_y=True)
     >>> found = bp.GaussianNB().fit(X, y).threshold_for(X, error_rate=0.01)
     >>> found.error_rate <= 0.01, round(found.coverage, 2)
-    (True, 0.94)
+    (True, 0.93)
     """
     return lowest_confidence(probabilities(fitted, X, rule), error_rate)
 

@@ -255,7 +255,7 @@ def _predict_from_others(
     kept = weights.copy()
     kept[row] = 0.0
     others = posterior.model.statistics(X, one_hot(codes, posterior.model.n_classes, kept))
-    belief = closed_forms.with_lent_rows(prior, others.parts["features"]).update(others.parts["features"])
+    belief = closed_forms.rebuilt(prior, others.parts["features"]).update(others.parts["features"])
     if not belief.is_proper().all():
         raise ImproperRowError(
             "without row ",
@@ -290,7 +290,7 @@ def sums_of_others[S: JointStatistics](take: Callable[[slice], S], n_rows: int) 
 
 def _estimate(posterior: Posterior, statistics: JointStatistics, rule: RuleName) -> Theta:
     """Estimate the parameters from these statistics, in closed form, under the prior of ``posterior``."""
-    belief = posterior.prior.update(statistics)
+    belief = closed_forms.rebuilt(posterior.prior, statistics).update(statistics)
     if not belief.is_proper().all() and rule != "mle":
         raise ImproperError(
             "under an improper prior the posterior of some class is improper; use a proper prior, or add rows"

@@ -141,10 +141,11 @@ def to_datatree(
     >>> dict(tree["posterior"]["mean"].sizes)
     {'chain': 4, 'draw': 1000, 'class': 3, 'feature': 4}
 
-    Leave-one-out by importance sampling, beside the exact one:
+    Leave-one-out by importance sampling, which holds the prior as it is, beside the exact one, in which a row also
+    leaves a prior that is made of the rows, as the default is:
 
     >>> import arviz as az
-    >>> clf = bp.GaussianNB().fit(*load_iris(return_X_y=True))
+    >>> clf = bp.GaussianNB("columnwise").fit(*load_iris(return_X_y=True))
     >>> loo = az.loo(clf.to_datatree(random_state=1, groups=["posterior", "log_likelihood"]))
     >>> bool(abs(loo.elpd - clf.loo().log_predictive.sum()) < 0.5)
     True

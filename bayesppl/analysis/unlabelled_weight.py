@@ -32,7 +32,7 @@ from bayesppl.analysis.temperature import drawn_rows, learn
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ConvergenceWarning, UnlabelledWarning, warn
-from bayesppl.families.closed_forms import with_lent_rows
+from bayesppl.families.closed_forms import rebuilt
 from bayesppl.inference.em import EM
 from bayesppl.inference.first_completion import incomplete, refuse_improper, require_conjugate
 from bayesppl.inference.missing_labels import MISSINGNESS
@@ -210,7 +210,7 @@ def _left_out(
     for group in np.unique(groups):
         at = np.flatnonzero(groups == group)
         statistics = model.summarise(replace(rows, given_weights=np.where(groups == group, 0.0, rows.weights)))
-        held = with_lent_rows(prior, statistics)
+        held = rebuilt(prior, statistics)
         belief = held.update(statistics)
         refuse_improper(
             belief,

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from scipy.special import log_expit
 
+from bayesppl.conjugate.learned_columns import log_densities_without
 from bayesppl.conjugate.log_density import LogDensity, mixture
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import NumberRows
@@ -111,6 +112,8 @@ def leave_one_out(
     posterior: NormalInverseGamma, statistics: Any, rows: NumberRows, members: Membership
 ) -> tuple[Array, Array] | None:
     """Leave rows out; see :func:`bayesppl.conjugate.pair_forms.leave_one_out`. None where its formula serves."""
+    if posterior.hierarchy is not None:
+        return log_predictive(posterior)(rows), log_densities_without(posterior, statistics, rows.X, members)
     present, weights = observed_mask(rows.X), members.few_weights
     if weights is None or weights.max(initial=0.0) > _HEAVY or (posterior.shared and present is not None):
         return None

@@ -94,6 +94,7 @@ class NormalInverseGamma(Conjugate):
             a=broadcast(self, "a", self.a, factors),
             b=broadcast(self, "b", self.b, factors),
             shared=shared,
+            hierarchy=None,
         )
 
     @classmethod

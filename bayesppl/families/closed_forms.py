@@ -139,14 +139,14 @@ def _log_increment(prior: Any, statistics: Any) -> Array:
     return np.asarray(prior.log_increment(statistics))
 
 
-def with_lent_rows(prior: Any, statistics: Any) -> Any:
-    """Rebuild a prior in which each class borrows the rows of the others, from the rows of ``statistics``.
+def rebuilt(prior: Any, statistics: Any) -> Any:
+    """Rebuild a prior that is made of the rows from those of ``statistics``, with what else was learned for it.
 
-    Rows left out leave it too: their scatter would make them look like rows of every class but their own.
+    Rows left out leave it too: the scatter of a row would make it look like one of every class but its own.
     """
     if isinstance(prior, Joint):
-        return prior.map(with_lent_rows, statistics)
-    return prior.hierarchy.lent(statistics) if _is_lent(prior) else prior
+        return prior.map(rebuilt, statistics)
+    return prior if prior.hierarchy is None else prior.hierarchy.rebuilt(prior, statistics)
 
 
 def for_any_class(prior: Any) -> Any:
@@ -177,7 +177,7 @@ def common_prior(family: Family, statistics: Any) -> Any:
     [(_, leaf, _)] = _leaves(family)
     found: Any = leaf.resolve_prior(statistics)
     if found.hierarchy is not None:
-        return found.hierarchy.common(found)
+        return of_one_class(found)
     try:
         return family.resolve_prior(statistics.pooled())
     except ShapeError:  # hyperparameters of every class, which may be the same, as those of models that were read
@@ -185,7 +185,7 @@ def common_prior(family: Family, statistics: Any) -> Any:
 
 
 def of_one_class(prior: Any) -> Any:
-    """Return the prior of any one of the classes, whose hyperparameters must be the same.
+    """Return the prior of one class in place of all, whose hyperparameters must be the same.
 
     Raises
     ------
@@ -194,6 +194,8 @@ def of_one_class(prior: Any) -> Any:
     """
     if isinstance(prior, Joint):
         return prior.map(of_one_class)
+    if prior.hierarchy is not None:
+        return prior.hierarchy.common(prior)
     own = (v for k, v in vars(prior).items() if isinstance(v, np.ndarray) and k not in prior.shared_by_classes)
     if not all(np.allclose(values, values[:1], rtol=1e-9, atol=0) for values in own):
         raise ShapeError("the hyperparameters of the classes differ")

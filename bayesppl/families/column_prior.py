@@ -1,13 +1,14 @@
 r"""The default prior of independent normal columns: how much the classes have in common is chosen by evidence.
 
-Each column has a variance within the classes, w, made of all their rows and, as one row more, of the variance
-that Fraley & Raftery (2007) expect in one dimension. Two numbers of each column are averages of their logarithms
-over a grid, with weights proportional to an evidence, so that the prior is a smooth function of the statistics:
+Each column has a variance within the classes, w, made of all their rows and, as one row more, of a K-th of the
+variance of all rows. Of K classes each counts for ν rows in it at most, however large it is.
+Two numbers of each column are averages of their logarithms over a grid, with weights proportional to an evidence,
+so that the prior is a smooth function of the statistics:
 
 1. ν, how many rows w is worth to the variance of a class,
    :math:`\sigma^2 \sim \mathrm{InverseGamma}(\nu/2, \nu w/2)`: at least three, and no more than the rows that w is
-   made of. The evidence is that of the sums of squares of the classes, under any w. A variance that all classes
-   share has ν = 3.
+   made of. The evidence is that of the sum of squares of each class, given w of the other classes. A variance that
+   all classes share has ν = 3.
 2. κ, how many rows the common mean is worth to the mean of a class: see :mod:`bayesppl.families.common_mean`.
 
 The numbers of all columns come from one distribution, which the rows choose too: what one column says of how
@@ -17,20 +18,21 @@ alike the classes are counts for the others as far as these are alike.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from bayesppl.conjugate import NormalInverseGamma
 from bayesppl.conjugate.conjugate import replace_unchecked
+from bayesppl.conjugate.learned_columns import share_of_rows
 from bayesppl.conjugate.moments import Moments
 from bayesppl.families.common_mean import averages, of_one_mean, rows_of_columns
 from bayesppl.families.moment_priors import (
     VARIANCE_ROWS,
     column_scales,
     column_variances,
-    parts_of_variance,
+    of_others,
     scatter_degrees,
 )
 from bayesppl.kernels.arrays import Array, log_rising
@@ -39,8 +41,6 @@ from bayesppl.kernels.ranges import row_blocks
 # ν lies on a grid from its least to its greatest number of rows
 _STEPS = np.linspace(0, 1, 20)
 
-_NEWTON_STEPS = 4
-
 
 @dataclass(frozen=True, eq=False)
 class ColumnHierarchy:
@@ -48,13 +48,28 @@ class ColumnHierarchy:
 
     Attributes
     ----------
-    spread : (n_features,)
-        The variance within one class in place of all, over that within the classes.
+    nu : (n_features,)
+        The rows that the variance within the classes is worth to that of a class; infinite where these are one.
+    expected, within : (n_features,)
+        The variance that is expected of a class, and that within the classes, of which it is one row.
+    overall : (n_features,)
+        The variance within one class in place of all.
     """
 
     is_lent: ClassVar[bool] = False
 
-    spread: Array
+    nu: Array
+    expected: Array
+    within: Array
+    overall: Array
+
+    def rebuilt(self, prior: Any, statistics: Moments) -> Any:
+        """Return the prior with the location and the variance within the classes of these statistics."""
+        location = np.broadcast_to(statistics.pooled().mean, prior.location.shape)
+        found = replace(self, within=_within(statistics, self.expected, self.nu))
+        return replace_unchecked(
+            prior, location=location, b=prior.b * (found.within / self.within), hierarchy=found
+        )
 
     def apart(self, prior: Any) -> Any:
         """Return the prior of a column whose classes differ: their common mean is worth one row at most.
@@ -67,7 +82,7 @@ class ColumnHierarchy:
     def common(self, prior: Any) -> Any:
         """Return the prior of one class in place of all, whose variance is that of all rows about one mean."""
         found = of_one_mean(self.apart(prior))
-        return replace_unchecked(found, b=found.b * self.spread)
+        return replace_unchecked(found, b=found.b * (self.overall / self.within))
 
 
 def columnwise_prior(
@@ -83,7 +98,8 @@ def columnwise_prior(
         See :class:`~bayesppl.NormalInverseGamma`.
     """
     half, total = VARIANCE_ROWS / 2, statistics.pooled()
-    within = _within(statistics, _expected(statistics, column_variances(total) > 0, column_scales(total, columns)))
+    expected = _expected(statistics, column_variances(total) > 0, column_scales(total, columns))
+    within = _within(statistics, expected, np.inf if shared else VARIANCE_ROWS)
     prior = NormalInverseGamma(total.mean, 0.01, half, half * within)
     return prior.sized(statistics.mean.shape, shared)
 
@@ -95,8 +111,8 @@ def hierarchical_columns(
     total, degrees = statistics.pooled(), scatter_degrees(statistics)
     varies, scales = column_variances(total) > 0, column_scales(total, columns)
     expected = _expected(statistics, varies, scales)
-    within = _within(statistics, expected)
-    kappa, nu = np.ones(len(within)), np.full(len(within), VARIANCE_ROWS)
+    within = _within(statistics, expected, np.inf)
+    kappa, nu, alike = np.ones(len(within)), np.full(len(within), VARIANCE_ROWS), np.full(len(within), np.inf)
     at = np.flatnonzero(varies)
     kappa[at] = rows_of_columns(
         VARIANCE_ROWS * within[at] + statistics.within[at],
@@ -105,40 +121,43 @@ def hierarchical_columns(
         VARIANCE_ROWS,
     )
     if not shared:
-        nu[at] = _rows_of_within(expected[at], within[at], statistics.scatter[:, at], degrees[:, at])
+        found = _rows_of_within(expected[at], statistics.scatter[:, at], degrees[:, at])
+        # a column of few numbers learns ν from the others, but its w is known no better
+        nu[at] = np.minimum(found, np.maximum(degrees[:, at].sum(0) + 1, VARIANCE_ROWS))
+        alike, within = nu, _within(statistics, expected, nu)
     prior = NormalInverseGamma(total.mean, kappa, nu / 2, nu / 2 * within).sized(statistics.mean.shape, shared)
-    return replace_unchecked(prior, hierarchy=ColumnHierarchy(_within(total, scales**2) / within))
+    overall = _within(total, scales**2, np.inf)
+    return replace_unchecked(prior, hierarchy=ColumnHierarchy(alike, expected, within, overall))
 
 
 def _expected(statistics: Moments, varies: Array, scales: Array) -> Array:
-    """Return the variance of each column that is expected of a class, which is positive: (n_features,)."""
-    return scales**2 / parts_of_variance(varies, len(statistics.mean), 1)
+    """Return the variance of each column that is expected of a class, which is positive: (n_features,).
 
-
-def _within(statistics: Moments, expected: Array) -> Array:
-    """Return the variance of each column within the classes, with one row of what is expected: (n_features,)."""
-    return np.asarray((statistics.within + expected) / (scatter_degrees(statistics).sum(0) + 1))
-
-
-def _rows_of_within(expected: Array, within: Array, scatter: Array, degrees: Array) -> Array:
-    """Find ν of each column from how alike the variances of the classes are: (n_features,).
-
-    The variance w that they have in common is integrated out by Laplace's method, in log w.
+    It is a K-th of that of all rows, of K classes that have some. A constant column is as constant in every class.
     """
+    n_seen = max(1, int((statistics.count > 0).any(1).sum()))
+    return np.asarray(scales**2 / np.where(varies, n_seen, 1))
+
+
+def _within(statistics: Moments, expected: Array, nu: Any) -> Array:
+    """Return the variance of each column within the classes, with one row of what is expected: (n_features,)."""
+    degrees = scatter_degrees(statistics)
+    share = share_of_rows(degrees, nu)
+    return np.asarray(((share * statistics.scatter).sum(0) + expected) / ((share * degrees).sum(0) + 1))
+
+
+def _rows_of_within(expected: Array, scatter: Array, degrees: Array) -> Array:
+    """Find ν of each column by how well the variances of the other classes predict that of each: (n_features,)."""
     most = max(VARIANCE_ROWS, degrees.sum(0).max(initial=0.0) + 1)
     grid = VARIANCE_ROWS * (most / VARIANCE_ROWS) ** _STEPS
-    log_evidence = np.empty((len(grid), len(within)))
-    for some in row_blocks(len(within), len(grid) * len(degrees)):
-        nu, df, squares = grid[:, None, None], degrees[:, some], scatter[:, some]
-        w = np.tile(within[some], (len(grid), 1))
-        for _ in range(_NEWTON_STEPS):
-            share = 1 / (1 + squares / (nu * w[:, None]))
-            slope = (nu - (nu + df) * share).sum(1) + expected[some] / w - 1
-            curvature = ((nu + df) * share * (1 - share)).sum(1) + expected[some] / w
-            w *= np.exp(np.clip(slope / curvature, -1, 1))
-        ratio = squares / w[:, None]
-        terms = (
-            log_rising(nu / 2, df / 2) - nu / 2 * np.log1p(ratio / nu) - df / 2 * np.log(w[:, None] * (nu + ratio))
-        )
-        log_evidence[:, some] = terms.sum(1) - 0.5 * (np.log(w) + expected[some] / w + np.log(curvature))
+    log_evidence = np.empty((len(grid), len(expected)))
+    for some in row_blocks(len(expected), len(grid) * len(degrees)):
+        nu, df, squares = grid[:, None], degrees[:, None, some], scatter[:, None, some]
+        share = share_of_rows(df, nu)
+        rows = of_others(share * df) + 1
+        within = (of_others(share * squares) + expected[some]) / rows
+        # as far as the others know it themselves
+        nu, ratio = 1 / (1 / nu + 1 / rows), squares / within
+        terms = log_rising(nu / 2, df / 2) - nu / 2 * np.log1p(ratio / nu) - df / 2 * np.log(within * (nu + ratio))
+        log_evidence[:, some] = terms.sum(0)
     return averages(grid, log_evidence)

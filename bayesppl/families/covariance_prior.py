@@ -37,7 +37,7 @@ from bayesppl.conjugate import NormalInverseWishart
 from bayesppl.conjugate.conjugate import replace_unchecked
 from bayesppl.conjugate.moments import Moments
 from bayesppl.families.common_mean import average, of_one_mean, rows_of_vectors
-from bayesppl.families.moment_priors import VARIANCE_ROWS, scatter_degrees, within_sd
+from bayesppl.families.moment_priors import VARIANCE_ROWS, of_others, scatter_degrees, within_sd
 from bayesppl.kernels.arrays import Array
 
 # δ₀ is believed to be about that, within factors of e² = 7.4 (one standard deviation of its logarithm)
@@ -73,7 +73,7 @@ class Hierarchy:
     @property
     def shares(self) -> Array:
         """The share of the rows of the other classes that the prior of each class holds: (n_classes,)."""
-        return self._share(self.independence + _of_others(self.degrees))
+        return self._share(self.independence + of_others(self.degrees))
 
     def tied(self) -> NormalInverseWishart:
         """Return the prior of every class, where all share one covariance."""
@@ -85,8 +85,12 @@ class Hierarchy:
         """Return the prior of every class, made of the same share of the rows of all others as in the fit."""
         scatter, degrees = self._in_units(statistics.scatter), scatter_degrees(statistics)
         return replace_unchecked(
-            self._prior_given(_of_others(scatter), _of_others(degrees), self.shares), hierarchy=self
+            self._prior_given(of_others(scatter), of_others(degrees), self.shares), hierarchy=self
         )
+
+    def rebuilt(self, prior: Any, statistics: Moments) -> Any:
+        """Return the prior whose classes borrow the rows of these statistics; a tied one as it is."""
+        return self.lent(statistics) if self.is_lent else prior
 
     def apart(self, prior: Any) -> Any:
         """Return the prior of classes that differ, which is that of the fit."""
@@ -177,8 +181,8 @@ def hierarchy(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> H
     others = np.inf
     if not tied:
         scatter = statistics.scatter / units
-        before = independence * np.eye(n_features) + _of_others(scatter)
-        others = _rows_of_other_classes(before, independence + _of_others(degrees), scatter, degrees)
+        before = independence * np.eye(n_features) + of_others(scatter)
+        others = _rows_of_other_classes(before, independence + of_others(degrees), scatter, degrees)
     return Hierarchy(total.mean, kappa, sd, independence, others, degrees)
 
 
@@ -187,14 +191,6 @@ def _lost_to_rounding(scatter: Array) -> ValueError:
         f"the weights add up to so much (a sum of squares is {np.diagonal(scatter).max():.2g} variances) that "
         "beside columns which copy each other the prior is lost to rounding. Divide the weights by their mean"
     )
-
-
-def _of_others(values: Array) -> Array:
-    """Sum over all other classes, those before and those after: a difference from the total would lose digits."""
-    out = np.zeros_like(values)
-    out[1:] = np.cumsum(values[:-1], axis=0)
-    out[:-1] += np.cumsum(values[:0:-1], axis=0)[::-1]
-    return out
 
 
 def _rows_of_independence(within: Array, degrees: float) -> float:

@@ -179,6 +179,14 @@ def scatter_degrees(statistics: Moments) -> Array:
     return np.maximum(statistics.n_rows - 1, 0.0)
 
 
+def of_others(values: Array) -> Array:
+    """Sum over all other classes, those before and those after: a difference from the total would lose digits."""
+    out = np.zeros_like(values)
+    out[1:] = np.cumsum(values[:-1], axis=0)
+    out[:-1] += np.cumsum(values[:0:-1], axis=0)[::-1]
+    return out
+
+
 def within_sd(squares: Array, degrees: float, total: Moments, columns: Sequence[Hashable]) -> Array:
     """Return standard deviations within the classes, positive also for constant columns: (n_features,).
 

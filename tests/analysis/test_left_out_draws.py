@@ -172,7 +172,7 @@ def _sampled(clf, size=4000):
 def test_draws_of_our_own_families_are_weighted_alike(weighted):
     X = np.column_stack([NUMBERS, RNG.normal(size=len(CODES))])
     weights = np.where(np.arange(len(CODES)) % 3, 1.0, 2.0) if weighted else np.ones(len(CODES))
-    clf = bp.GaussianNB().fit(X, CODES, weights)
+    clf = bp.GaussianNB("columnwise").fit(X, CODES, weights)
     exact = clf.loo(X, CODES, weights)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of a row of weight two

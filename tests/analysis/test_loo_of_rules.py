@@ -17,6 +17,8 @@ from support.priors import with_prior
 
 import bayesppl as bp
 from bayesppl.analysis.left_out_joints import sums_of_others
+from bayesppl.data.labels import one_hot
+from bayesppl.families.closed_forms import rebuilt
 from bayesppl.model.rules import ESTIMATES, RULES
 
 X, Y = load_iris(return_X_y=True)
@@ -52,10 +54,14 @@ def test_equals_refitting_with_the_same_prior(name, rule, weighting):
         family, class_weights=bp.Dirichlet([2.0, 3.0, 1.5]), classes=sorted(set(y)), rule=rule
     )
     fitted = clone(clf).fit(rows, y, weights)
-    prior = fitted.posterior_.prior.parts["features"]
+    model, prior = fitted.posterior_.model, fitted.posterior_.prior.parts["features"]
 
     def fit(X, y, weights):
-        return clone(clf).set_params(family=with_prior(fitted.posterior_.model.family, prior)).fit(X, y, weights)
+        codes = np.searchsorted(sorted(set(y)), y)
+        others = model.statistics(fitted.fitted_.encode(X), one_hot(codes, model.n_classes, weights))
+        # a prior that is made of the rows is made of these
+        family = with_prior(model.family, rebuilt(prior, others.parts["features"]))
+        return clone(clf).set_params(family=family).fit(X, y, weights)
 
     try:
         loo = fitted.loo()

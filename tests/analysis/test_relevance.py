@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.special import betaln, expit, logit
+from scipy.special import betaln, expit, gammaln, logit
 from scipy.stats import betabinom
 from sklearn.datasets import load_iris
 from support.examples import EXAMPLES
@@ -126,6 +126,32 @@ def test_noise_is_found_irrelevant_and_stops_to_matter():
 
     gain = log_score(clf.averaged_proba(test, prior=0.1)) - log_score(clf.predict_proba(test))
     assert gain.mean() > 5 * gain.std() / np.sqrt(2000)
+
+
+def log_evidence_of_normals(X, location, kappa, a, b):
+    """Of the cells of one class, column by column (Murphy 2007, equation 200)."""
+    n, squares = len(X), len(X) * X.var(0)
+    b_n = b + squares / 2 + kappa * n * (X.mean(0) - location) ** 2 / (2 * (kappa + n))
+    of_variance = gammaln(a + n / 2) - (a + n / 2) * np.log(b_n) - gammaln(a) + a * np.log(b)
+    return of_variance + 0.5 * np.log(kappa / (kappa + n)) - n / 2 * np.log(2 * np.pi)
+
+
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.ConvergenceWarning")
+@pytest.mark.parametrize("is_tuned", [False, True])
+def test_one_class_in_place_of_four_has_the_variance_of_all_rows_about_one_mean(is_tuned):
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 4
+    X = rng.normal(size=(40, 6)) + np.outer(y, [0, 0, 0, 0, 0, 2])
+    clf = bp.GaussianNB().fit(X, y)
+    nu = 2 * clf.posterior_.prior.parts["features"].a[0]
+    clf = clf.tune_prior() if is_tuned else clf
+    prior = clf.posterior_.prior.parts["features"]
+    location, kappa, a, b = prior.location[0], np.minimum(prior.kappa[0], 1), prior.a[0], prior.b[0]
+    apart = sum(log_evidence_of_normals(X[y == k], location, kappa, a, b) for k in range(4))
+    squares, variance, share = sum(10 * X[y == k].var(0) for k in range(4)), X.var(0, ddof=1), nu / (nu + 9)
+    within = (share * squares + variance / 4) / (share * 36 + 1)
+    one = log_evidence_of_normals(X, location, 4 * kappa, a, b * (39 * variance + variance) / 40 / within)
+    np.testing.assert_allclose(clf.feature_relevance()["log_bayes_factor"], apart - one, rtol=1e-8)
 
 
 @pytest.mark.filterwarnings("ignore::bayesppl.errors.ConvergenceWarning")

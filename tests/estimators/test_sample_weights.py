@@ -46,12 +46,13 @@ def test_the_scale_is_a_covariance_whatever_the_weights_add_up_to(total):
     full = scale_matrix(fitted("full", total, prior="fraley-raftery"))[0]
     diagonal = scale_matrix(fitted("diag", total, prior="columnwise"))[0]
     np.testing.assert_allclose(full, covariance / 3 ** (2 / 4), rtol=1e-9)
-    # three rows of the variance within the classes, to which that of Fraley & Raftery adds one
+    # three rows of the variance within the classes, to which a third of the variance of all rows adds one
     weights = weights_of(total)
     own = [(weights[k == Y], X[k == Y]) for k in np.unique(Y)]
-    squares = sum(w @ (rows - np.average(rows, axis=0, weights=w)) ** 2 for w, rows in own)
-    degrees = sum(max(w.sum() - 1, 0) for w, _ in own)
-    within = (squares + np.diagonal(covariance) / 9) / (degrees + 1)
+    degrees = np.array([max(w.sum() - 1, 0) for w, _ in own])
+    shares = 3 / (3 + degrees)
+    squares = [w @ (rows - np.average(rows, axis=0, weights=w)) ** 2 for w, rows in own]
+    within = (shares @ squares + np.diagonal(covariance) / 3) / (shares @ degrees + 1)
     np.testing.assert_allclose(diagonal, 1.5 * within, rtol=1e-9)
     spherical = scale_matrix(fitted("spherical", total))
     np.testing.assert_allclose(spherical, np.trace(covariance) / 4 / 3 ** (2 / 4) / 2, rtol=1e-9)

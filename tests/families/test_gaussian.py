@@ -226,14 +226,15 @@ def test_fraley_raftery_hyperparameters():
 
 
 def test_columnwise_hyperparameters():
-    """Three rows of the variance within the classes, to which that of Fraley & Raftery adds one."""
+    """Three rows of the variance within the classes, to which a third of that of all rows adds one."""
     X, y = IRIS
     X = X.copy()
     X[:40, 1] = np.nan  # ten cells are left in the first class
     prior = bp.GaussianNB("columnwise").fit(X, y).posterior_.prior.parts["features"]
-    squares = sum(np.nanvar(X[y == k], axis=0) * (~np.isnan(X[y == k])).sum(0) for k in range(3))
-    degrees = np.array([147, 107, 147, 147])
-    variance = (squares + np.nanvar(X, axis=0, ddof=1) / 9) / (degrees + 1)
+    squares = np.array([np.nanvar(X[y == k], axis=0) * (~np.isnan(X[y == k])).sum(0) for k in range(3)])
+    degrees = np.array([[49, 9, 49, 49], [49] * 4, [49] * 4])
+    shares = 3 / (3 + degrees)  # no class counts for more than three
+    variance = ((shares * squares).sum(0) + np.nanvar(X, axis=0, ddof=1) / 3) / ((shares * degrees).sum(0) + 1)
     np.testing.assert_allclose(prior.b, [1.5 * variance] * 3, rtol=1e-12)
     np.testing.assert_allclose(prior.location, [np.nanmean(X, axis=0)] * 3, rtol=1e-12)
     assert (prior.a == 1.5).all()

@@ -74,14 +74,16 @@ def test_a_class_without_rows_keeps_its_prior_predictive(family, X, y):
 @pytest.mark.parametrize(("covariance", "prior"), [("diag", "columnwise"), ("full", "fraley-raftery")])
 def test_weak_gaussian_prior_with_a_class_without_rows(covariance, prior):
     # Fraley & Raftery (2007): location and scale are those of all rows, κ = 0.01, ν = D + 2; K counts every class.
-    # Column by column, three rows of the variance within the classes, to which theirs adds one
+    # Column by column, three rows of the variance within the classes, each of which counts for three at most; a half
+    # of that of all rows adds one, for two classes have rows
     rng = np.random.default_rng(2)
     X, y = rng.normal([1.0, 5.0], [1.0, 3.0], (30, 2)), np.repeat([0, 1], 15)
     clf = fitted(bp.Gaussian(covariance, prior), X, y, classes=[0, 1, 2])
     kappa, inflation = 0.01, 1.01 / 0.01
     if covariance == "diag":
         squares = sum(((X[y == k] - X[y == k].mean(0)) ** 2).sum(0) for k in (0, 1))
-        scale = np.sqrt((squares + X.var(0, ddof=1) / 9) / (28 + 1) * inflation)
+        share = 3 / (3 + 14)
+        scale = np.sqrt((share * squares + X.var(0, ddof=1) / 2) / (share * 28 + 1) * inflation)
         expected = stats.t.logpdf(X, 3, X.mean(0), scale).sum(1)
     else:
         shape = np.cov(X.T) / 3 * (kappa + 1) / kappa / 3
