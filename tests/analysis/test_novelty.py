@@ -196,6 +196,7 @@ def test_rows_of_columns_that_depend_on_each_other_are_compared_with_rows_that_a
     assert (np.abs(found["p_value"].values - expected) < 4 * errors).all()
 
 
+@pytest.mark.slow
 def test_rows_are_compared_with_rows_of_levels_that_a_table_may_hold():
     """Where levels are learned: models of whose rows two thirds, or all but a few, have an unseen one."""
 

@@ -101,6 +101,7 @@ def test_posterior_of_two_weights_by_quadrature():
         assert float(found[name][1]) == pytest.approx(grid[at], abs=4 * error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.1, 0.4])
 def test_under_densities_that_many_rows_determine_the_posterior_is_that_of_known_ones(share):
     """Of classes that overlap, where a chain moves slowly: means and sds of eight seeds within 4 errors."""
@@ -144,6 +145,7 @@ def test_gibbs_and_em_ignore_impossible_rows():
     assert float(found["mean"][0]) == pytest.approx(exact.mean(), abs=4 * exact.std() / np.sqrt(4000))
 
 
+@pytest.mark.slow
 def test_intervals_hold_what_few_rows_do_not_say_of_the_classes():
     rng, covered = np.random.default_rng(0), []
     for seed in range(40):
@@ -185,6 +187,7 @@ def test_a_sampled_posterior_lends_the_draws_it_has():
     assert float(found["lower"][0]) > 0.5
 
 
+@pytest.mark.slow
 def test_the_posterior_of_weights_is_averaged_over_draws_of_the_densities():
     """Of few training rows and classes that overlap: four seeds against grids under 400 draws, within 4 errors.
 

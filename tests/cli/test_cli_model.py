@@ -314,6 +314,7 @@ def test_an_inference_that_a_model_has_not_is_refused_in_a_line(
     assert "error: particles begin as draws of the prior, and PyMC has none" in " ".join(err.split())
 
 
+@pytest.mark.slow
 def test_a_fit_by_draws_is_repeated_by_its_seed(run: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({"u": rng.normal(size=60), "v": rng.normal(size=60)}).assign(kind=list("ab") * 30)

@@ -155,6 +155,7 @@ def test_columns_of_a_data_frame_are_transformed_by_their_names() -> None:
     assert clf.candidate_scores()["left_out"].values.tolist() == ["exactly", "by folds"]
 
 
+@pytest.mark.slow
 def test_weights_of_columns_are_learned_without_the_rows_that_they_predict() -> None:
     """Against refits: of as many columns as rows, most of which hold nothing, weights fit the labels too well."""
     rng = np.random.default_rng(1)
