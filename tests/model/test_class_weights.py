@@ -74,7 +74,7 @@ def test_a_class_without_rows_keeps_its_prior_predictive(family, X, y):
 @pytest.mark.parametrize(("covariance", "prior"), [("diag", "columnwise"), ("full", "fraley-raftery")])
 def test_weak_gaussian_prior_with_a_class_without_rows(covariance, prior):
     # Fraley & Raftery (2007): location and scale are those of all rows, κ = 0.01, ν = D + 2; K counts every class.
-    # Column by column, three rows of the variance within the classes, each of which counts for three at most; a half
+    # Column by column, three rows of the variance within the classes, each of which counts for three at most; half
     # of that of all rows adds one, for two classes have rows
     rng = np.random.default_rng(2)
     X, y = rng.normal([1.0, 5.0], [1.0, 3.0], (30, 2)), np.repeat([0, 1], 15)
