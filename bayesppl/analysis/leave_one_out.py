@@ -40,16 +40,17 @@ def leave_one_out(
     parameters.
 
     The prior is held as resolved from all rows: this equals refitting once per row where the prior is explicit,
-    and refitting with the resolved prior where it is a default that depends on the data. Where the prior of each
-    class is made of the rows of the others (``"hierarchical"``, of full covariances), the predictive takes the row
-    out of it too. Densities and bins that the rows have chosen (``columns="evidence"``) and tuned hyperparameters
-    are held: of few rows for each column, scores are too high then.
+    and refitting with the resolved prior where it is a default that depends on the data. Where the prior is made
+    of the rows (``"hierarchical"``, of full covariances and of independent columns), the row is taken out of it
+    too, and what remains is how alike the classes were found. Densities and bins that the rows have chosen
+    (``columns="evidence"``) and tuned hyperparameters are held: of few rows for each column, scores are too high
+    then.
 
     It is the model that is scored: where its posterior has a closed form, this is used, though the fit was sampled
     or approximated. Other factors are predicted by importance weights of the draws; see
     :mod:`bayesppl.analysis.left_out_draws`. ``draws`` of what is returned holds k-hat and the Monte-Carlo error of
-    every row. After EM, rows that are partly known stay completed as they are, though the row left out had a part
-    in that: ``approximation`` then says so. Only rows that are known completely are left out.
+    every row. After EM, the prior and the rows that are partly known stay as they are, though the row left out had
+    a part in both: ``approximation`` then says so. Only rows that are known completely are left out.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ from bayesppl.kernels.arrays import Array, Theta, logarithm
 from bayesppl.kernels.ranges import RANGE_CELLS, cells_per_row, in_order, row_ranges
 from bayesppl.model.declaration import CLASS_WEIGHTS, GenerativeModel
 from bayesppl.model.fitted import Fitted
-from bayesppl.model.posterior import Exact, Posterior
+from bayesppl.model.posterior import Exact, Expected, Posterior
 from bayesppl.model.rules import TABLE, RuleName
 
 _CELLS_PER_NUMBER = 2
@@ -150,6 +150,13 @@ def _require_sums_of_rows(posterior: Posterior, codes: Array, weights: Array) ->
         raise NotConjugateError("rows that are known only in part were learned from too, by draws")
 
 
+def _completed(posterior: Posterior, X: Any, codes: Array, weights: Array) -> JointStatistics | None:
+    """Return the sums of rows that EM has completed, which stay where others are left out; None without any."""
+    if not isinstance(posterior, Expected):
+        return None
+    return posterior.statistics - posterior.model.statistics(X, one_hot(codes, posterior.model.n_classes, weights))
+
+
 def density_of(log_joint: Array, log_weights: Array) -> Array:
     """Compute log p(x | y = k) from log p(x, y = k) and log p(y = k)."""
     impossible = np.isneginf(log_weights)
@@ -166,11 +173,11 @@ def _plug_in(
     def take(some: slice) -> JointStatistics:
         return model.statistics(X[some], one_hot(codes[some], model.n_classes, weights[some]))
 
-    of_all = _estimate(posterior, posterior.statistics, rule)
+    of_all, completed = _estimate(posterior, posterior.statistics, rule), _completed(posterior, X, codes, weights)
     joints, class_weights = np.empty((len(views), *shape)), np.empty(shape)
     for row, others in sums_of_others(take, len(codes)):
         try:
-            theta = _estimate(posterior, others, rule)
+            theta = _estimate(posterior, others if completed is None else others + completed, rule)
         except (UndefinedEstimateError, ImproperError) as error:
             label = model.classes[codes[row]]
             kind = ImproperRowError if isinstance(error, ImproperError) else UndefinedRowError
@@ -255,6 +262,8 @@ def _predict_from_others(
     kept = weights.copy()
     kept[row] = 0.0
     others = posterior.model.statistics(X, one_hot(codes, posterior.model.n_classes, kept))
+    completed = _completed(posterior, X, codes, weights)
+    others = others if completed is None else others + completed
     belief = closed_forms.rebuilt(prior, others.parts["features"]).update(others.parts["features"])
     if not belief.is_proper().all():
         raise ImproperRowError(

@@ -5,11 +5,11 @@ and not to where the labels are (Cozman & Cohen 2002). So their log likelihood g
 Thrun & Mitchell 2000), zero among the choices, and the densities a temperature. Each choice is scored by the
 labels of rows left out. EM is run anew without them, and from where a fit without them begins: a label has an
 influence on the unlabelled rows around it and leads EM to one of several fixed points, which would reveal the
-label. The prior is held as resolved from all rows, but where that of each class is made of rows of the others, a
-row left out is taken out of it. A weight above zero is chosen where the score gains more than its standard error,
-and all rows together more than three nats, strong evidence by Kass & Raftery (1995): the best of several weights
-gains something by chance. For the same reason the gain that is reported is cross-fitted: half of the labelled rows
-choose for the other half.
+label. The prior is held as resolved from all rows, but where it is made of the rows, of covariances or independent
+columns, a row left out is taken out of it. A weight above zero is chosen where the score gains more than its
+standard error, and all rows together more than three nats, strong evidence by Kass & Raftery (1995): the best of
+several weights gains something by chance. For the same reason the gain that is reported is cross-fitted: half of
+the labelled rows choose for the other half.
 
 Few labelled rows that are all predicted rightly do not show that none ever will be wrong. By Laplace's rule of
 succession the temperature counts one row more, for which the label is the most probable of the wrong ones,

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayesppl.conjugate.conjugate import Conjugate
+from bayesppl.conjugate.conjugate import Conjugate, replace_unchecked
 from bayesppl.conjugate.declared_priors import Dims
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.kernels.arrays import Array, Theta
@@ -87,6 +87,13 @@ class Joint(Conjugate):
 
     def _collect(self, thetas: Mapping[str, Theta]) -> Theta:
         return {self.prefixes[name] + key: value for name, theta in thetas.items() for key, value in theta.items()}
+
+
+def as_declared(prior: Any) -> Any:
+    """Return the prior with the numbers that it has, as one that no rows are part of."""
+    if isinstance(prior, Joint):
+        return prior.map(as_declared)
+    return replace_unchecked(prior, hierarchy=None)
 
 
 def of_classes_apart(prior: Any) -> Any:

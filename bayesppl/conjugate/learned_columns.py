@@ -4,13 +4,14 @@ The location m of the prior is the mean of all rows, and its b a number of rows 
 
 .. math:: w = \frac{\sum_k r_k S_k + e}{\sum_k r_k f_k + 1}, \qquad r_k = \frac\nu{\nu + f_k},
 
-of sums of squares with f degrees of freedom and of one row of what is expected, e (see
-:mod:`bayesppl.families.column_prior`). Without a row x of weight v from class c, where the rows weigh N in all,
+of sums of squares with f degrees of freedom and of one row of what is expected, e, a part of the variance of all
+rows (see :mod:`bayesppl.families.column_prior`). Without a row x of weight v from class c, where the rows weigh N,
 
 .. math:: m' = m - \frac{v (x - m)}{N - v}, \qquad S_c' = S_c - \frac{v n_c (x - \bar x_c)^2}{n_c - v},
 
-and :math:`f_c` falls by v. The belief about every class is then what :meth:`~bayesppl.NormalInverseGamma.update`
-makes of that prior and of the moments that are left. How many rows the prior is worth stays as it was found.
+:math:`f_c` falls by v, and e is a part of the variance of the other rows. The belief about every class is then
+what :meth:`~bayesppl.NormalInverseGamma.update` makes of that prior and of the moments that are left. How many
+rows the prior is worth stays as it was found.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from bayesppl.conjugate.membership import Membership
-from bayesppl.conjugate.moments import Moments
+from bayesppl.conjugate.moments import Moments, degrees
 from bayesppl.conjugate.normal_inverse_gamma import NormalInverseGamma
 from bayesppl.kernels.arrays import Array, log_rising
 from bayesppl.kernels.ranges import row_blocks
@@ -62,6 +63,8 @@ class _Beliefs:
     def __init__(self, posterior: NormalInverseGamma, statistics: Moments, at: Array) -> None:
         total, self.is_tied = statistics.pooled(), -2 in posterior.shared
         self.total_count, self.location = total.count[0, at], total.mean[0, at]
+        self.total_squares, self.expected = total.scatter[0, at], posterior.hierarchy.expected[at]
+        self.most_rows = statistics.count.max(1)
         self.count, self.mean = statistics.count[:, None, at], statistics.mean[:, None, at]
         self.scatter, self.degrees = statistics.scatter[:, None, at], _degrees(self.count)
         self.within, self.nu = posterior.hierarchy.within[at], posterior.hierarchy.nu[at]
@@ -80,10 +83,11 @@ class _Beliefs:
         is_own = (np.arange(len(self.count)) == c)[:, None, None]
         left, from_mean = self.count[c] - weights, X - self.mean[c]
         step = np.where(left > 0, weights / left, 0.0) * from_mean
-        lost, degrees = step * self.count[c] * from_mean, _degrees(left)
-        share = share_of_rows(degrees, self.nu)
+        lost, left_degrees = step * self.count[c] * from_mean, _degrees(left)
+        share = share_of_rows(left_degrees, self.nu)
         squares = share * (self.scatter[c] - lost) - self.shares[c] * self.scatter[c]
-        rows = share * degrees - self.shares[c] * self.degrees[c]
+        squares += self._expected_without(X, c, weights) - self.expected
+        rows = share * left_degrees - self.shares[c] * self.degrees[c]
         change_of_within = (squares / self.within - rows) / (self.rows_of_within + rows)
         location = self.location - weights / (self.total_count - weights) * (X - self.location)
         count, half_dof = self.count - weights * is_own, self.half_dof - weights / 2 * (is_own | self.is_tied)
@@ -112,6 +116,16 @@ class _Beliefs:
         if absent.any():
             cells[:, absent] = 0.0
         return np.asarray(cells.sum(2).T)
+
+    def _expected_without(self, X: Array, c: int, weights: Array) -> Array:
+        """Return the part of the variance of all other rows that is expected of a class: (n_rows, n_features)."""
+        left, n_seen = (
+            self.total_count - weights,
+            np.count_nonzero(self.most_rows) - (self.most_rows[c] <= weights),
+        )
+        squares = self.total_squares - weights * self.total_count / left * (X - self.location) ** 2
+        expected = np.where(squares > 0, squares / degrees(left) / np.maximum(n_seen, 1), np.nan)
+        return np.where(self.total_squares > 0, expected, self.expected)
 
     def _of_variances(self, squares: Array) -> Array:
         """Sum the squares of classes that share their variances."""

@@ -198,6 +198,15 @@ class Moments(Statistics):
         return deviation[..., :, None] * deviation[..., None, :] if self.is_matrix else deviation**2
 
 
+def degrees(count: Array) -> Array:
+    """Return what sums of squares of rows of this total weight are divided by to estimate a variance.
+
+    It is one less than the number of rows; but weights that add up to less than two would then be divided by next
+    to nothing, or less. They count as if they added up to two, so that the estimate is continuous in the weights.
+    """
+    return np.maximum(count - 1, np.where(count > 0, count / 2, 1.0))
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class LogMoments(Moments):

@@ -65,10 +65,14 @@ class ColumnHierarchy:
 
     def rebuilt(self, prior: Any, statistics: Moments) -> Any:
         """Return the prior with the location and the variance within the classes of these statistics."""
-        location = np.broadcast_to(statistics.pooled().mean, prior.location.shape)
-        found = replace(self, within=_within(statistics, self.expected, self.nu))
+        total = statistics.pooled()
+        expected = _expected(statistics, column_variances(total) > 0, column_scales(total, range(len(self.nu))))
+        within = _within(statistics, expected, self.nu)
         return replace_unchecked(
-            prior, location=location, b=prior.b * (found.within / self.within), hierarchy=found
+            prior,
+            location=np.broadcast_to(total.mean, prior.location.shape),
+            b=prior.b * (within / self.within),
+            hierarchy=replace(self, expected=expected, within=within),
         )
 
     def apart(self, prior: Any) -> Any:

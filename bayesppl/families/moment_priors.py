@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesppl.conjugate import NormalInverseWishart
 from bayesppl.conjugate.conjugate import replace_unchecked
-from bayesppl.conjugate.moments import Moments
+from bayesppl.conjugate.moments import Moments, degrees
 from bayesppl.errors import ImproperError
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.definite import LOST, is_positive_definite, weakest_direction
@@ -39,15 +39,6 @@ def require_proper(
             "default."
         )
     return prior
-
-
-def degrees(count: Array) -> Array:
-    """Return what sums of squares of rows of this total weight are divided by to estimate a variance.
-
-    It is one less than the number of rows; but weights that add up to less than two would then be divided by next
-    to nothing, or less. They count as if they added up to two, so that the estimate is continuous in the weights.
-    """
-    return np.maximum(count - 1, np.where(count > 0, count / 2, 1.0))
 
 
 def column_variances(total: Moments) -> Array:

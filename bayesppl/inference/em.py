@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from bayesppl.conjugate.joint import as_declared
 from bayesppl.conjugate.statistics import JointStatistics
 from bayesppl.data.arguments import one_of, real, whole
 from bayesppl.data.rows import Rows
@@ -114,8 +115,9 @@ class EM(Inference):
             **problem.record,
         }
         report = DrawsReport(record, {}, Diagnosis({}, []), problem.extra_dims)
-        belief = problem.prior.update(path.statistics)
-        return Expected(problem.model, path.statistics, problem.prior, belief, report)
+        # made of the rows that are known, whatever becomes of the others
+        prior = as_declared(problem.prior)
+        return Expected(problem.model, path.statistics, prior, prior.update(path.statistics), report)
 
     def search(self, problem: Incomplete, first: JointStatistics, *, or_mean: bool = False) -> Path:
         """Run EM from the mode given these statistics to a fixed point.

@@ -310,3 +310,51 @@ def test_a_row_is_scored_as_often_as_it_weighs():
     np.testing.assert_allclose(
         [found.elpd, found.se], [np.sum(expected), np.std(expected, ddof=1) * len(y) ** 0.5]
     )
+
+
+def half_labelled(weight_of_first=1.0, first_row=None):
+    """Sixty rows, of which twelve have a label and the others lie a little elsewhere."""
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 2)) + 2.0 * y[:, None]
+    X[12:] += 1.0
+    if first_row is not None:
+        X[0] = first_row
+    weights = np.ones(60)
+    weights[0] = weight_of_first
+    return X, np.where(np.arange(60) < 12, y.astype(object), None), weights
+
+
+LEARNING = {"unlabelled": "learn", "inference": "em", "unlabelled_weight": 1.0}
+
+
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.UnlabelledWarning")
+@pytest.mark.parametrize("family", [bp.Gaussian(), bp.Gaussian("tied_diag"), bp.Gaussian("full")])
+@pytest.mark.parametrize("rule", ["predictive", "map", "mean", "mle"])
+def test_a_row_without_weight_leaves_nothing_behind_beside_rows_without_a_label(family, rule):
+    X, y, weights = half_labelled(weight_of_first=0.0)
+    clf = bp.GenerativeClassifier(family, rule=rule, **LEARNING).fit(X, y, sample_weight=weights)
+    expected = clf.predict_joint_log_proba(X[:1])[0]
+    np.testing.assert_allclose(clf.loo().log_joint[0], expected, rtol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.UnlabelledWarning")
+@pytest.mark.parametrize("family", [bp.Gaussian(), bp.Gaussian("tied_diag"), bp.Gaussian("full")])
+def test_beside_rows_without_a_label_the_prior_is_held(family):
+    X, y, _ = half_labelled()
+    clf = bp.GenerativeClassifier(family, **LEARNING).fit(X, y)
+    found, posterior = clf.loo().log_joint, clf.posterior_
+    for row in range(12):
+        of_row = posterior.model.statistics(X[[row]], one_hot(np.array([y[row]]), 2))
+        belief = posterior.prior.update(posterior.statistics - of_row)
+        expected = posterior.model.log_joint_predictive(belief)(X[[row]])[0]
+        np.testing.assert_allclose(found[row], expected, rtol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.UnlabelledWarning")
+def test_where_sums_are_taken_anew_rows_without_a_label_are_among_them():
+    X, y, _ = half_labelled(first_row=100.0)
+    prior = bp.NormalInverseGamma(1.0, 1.0, 2.0, 2.0)
+    clf = bp.GaussianNB(prior, class_weights="uniform", **LEARNING).fit(X, y)
+    # the row has no part in the other class
+    assert clf.loo().log_joint[0, 1] == pytest.approx(clf.predict_joint_log_proba(X[:1])[0, 1])

@@ -272,7 +272,7 @@ def test_nuts_agrees_with_the_closed_form(make, table):
     import arviz as az
 
     exact = make().fit(table, Y)
-    sampled = make(inference=bp.NUTS(draws=1000, chains=2, random_state=5)).fit(table, Y)
+    sampled = make(inference=bp.NUTS(draws=1000, chains=4, random_state=5)).fit(table, Y)
     posterior = sampled.to_datatree()["posterior"].to_dataset()
     effective, mean, deviation = (
         az.ess(posterior),
@@ -282,7 +282,7 @@ def test_nuts_agrees_with_the_closed_form(make, table):
     for name, expected in exact.posterior_.mean().items():
         error = deviation[name] / np.sqrt(effective[name])
         np.testing.assert_array_less(np.abs(mean[name] - expected), 5 * error, err_msg=name)
-    # a class probability averages 2,000 draws with a standard deviation of at most 1/2
+    # a class probability averages 4,000 draws with a standard deviation of at most 1/2
     np.testing.assert_allclose(
         sampled.predict_proba(table), exact.predict_proba(table), atol=5 * 0.5 / np.sqrt(1000)
     )

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesppl.conjugate import Joint
-from bayesppl.conjugate.conjugate import replace_unchecked
+from bayesppl.conjugate.joint import as_declared
 from bayesppl.data.labels import encode_labels, one_hot
 from bayesppl.data.read_table import as_table
 from bayesppl.families import closed_forms, covariates
@@ -75,20 +74,13 @@ def make_case(family: Family, X: Any, y: Any, seed: int = 0, n_rows: int = 40) -
     rng = np.random.default_rng(seed)
     completed = draw_gaps(bound, None, shown, codes, rng)
     statistics = closed_forms.sufficient_statistics(bound, completed, one_hot(codes, len(classes)))
-    prior = _as_declared(bound.resolve_prior(statistics))
+    prior = as_declared(bound.resolve_prior(statistics))
     theta = select_draws(Case(bound, prior, shown, completed, codes, len(classes), rng).draw(1), 0)
     # every class has rows, in uneven numbers and no particular order
     codes = rng.permutation(np.r_[np.arange(len(classes)).repeat(8), rng.integers(len(classes), size=n_rows)])
     given = covariates.of_rows(bound.bound.covariates(shown), np.arange(len(codes)) % len(table))
     X = bound.simulate(theta, codes, rng, given)
     return Case(bound, prior, X, draw_gaps(bound, theta, X, codes, rng), codes, len(classes), rng)
-
-
-def _as_declared(prior: Any) -> Any:
-    """Return the prior as one that was declared: other rows are no part of it."""
-    if isinstance(prior, Joint):
-        return prior.map(_as_declared)
-    return replace_unchecked(prior, hierarchy=None)
 
 
 def of_rows(case: Case, rows: Any, weights: Array | None = None) -> Any:
