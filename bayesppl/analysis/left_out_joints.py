@@ -150,11 +150,9 @@ def _require_sums_of_rows(posterior: Posterior, codes: Array, weights: Array) ->
         raise NotConjugateError("rows that are known only in part were learned from too, by draws")
 
 
-def _completed(posterior: Posterior, X: Any, codes: Array, weights: Array) -> JointStatistics | None:
-    """Return the sums of rows that EM has completed, which stay where others are left out; None without any."""
-    if not isinstance(posterior, Expected):
-        return None
-    return posterior.statistics - posterior.model.statistics(X, one_hot(codes, posterior.model.n_classes, weights))
+def _with_completed(posterior: Posterior, others: JointStatistics) -> JointStatistics:
+    """Add the sums of rows that EM has completed, which stay where others are left out."""
+    return others + posterior.completed if isinstance(posterior, Expected) else others
 
 
 def density_of(log_joint: Array, log_weights: Array) -> Array:
@@ -173,11 +171,11 @@ def _plug_in(
     def take(some: slice) -> JointStatistics:
         return model.statistics(X[some], one_hot(codes[some], model.n_classes, weights[some]))
 
-    of_all, completed = _estimate(posterior, posterior.statistics, rule), _completed(posterior, X, codes, weights)
+    of_all = _estimate(posterior, posterior.statistics, rule)
     joints, class_weights = np.empty((len(views), *shape)), np.empty(shape)
     for row, others in sums_of_others(take, len(codes)):
         try:
-            theta = _estimate(posterior, others if completed is None else others + completed, rule)
+            theta = _estimate(posterior, _with_completed(posterior, others), rule)
         except (UndefinedEstimateError, ImproperError) as error:
             label = model.classes[codes[row]]
             kind = ImproperRowError if isinstance(error, ImproperError) else UndefinedRowError
@@ -262,8 +260,7 @@ def _predict_from_others(
     kept = weights.copy()
     kept[row] = 0.0
     others = posterior.model.statistics(X, one_hot(codes, posterior.model.n_classes, kept))
-    completed = _completed(posterior, X, codes, weights)
-    others = others if completed is None else others + completed
+    others = _with_completed(posterior, others)
     belief = closed_forms.rebuilt(prior, others.parts["features"]).update(others.parts["features"])
     if not belief.is_proper().all():
         raise ImproperRowError(

@@ -64,7 +64,6 @@ class _Beliefs:
         total, self.is_tied = statistics.pooled(), -2 in posterior.shared
         self.total_count, self.location = total.count[0, at], total.mean[0, at]
         self.total_squares, self.expected = total.scatter[0, at], posterior.hierarchy.expected[at]
-        self.most_rows = statistics.count.max(1)
         self.count, self.mean = statistics.count[:, None, at], statistics.mean[:, None, at]
         self.scatter, self.degrees = statistics.scatter[:, None, at], _degrees(self.count)
         self.within, self.nu = posterior.hierarchy.within[at], posterior.hierarchy.nu[at]
@@ -120,7 +119,7 @@ class _Beliefs:
     def _expected_without(self, X: Array, c: int, weights: Array) -> Array:
         """Return the part of the variance of all other rows that is expected of a class: (n_rows, n_features)."""
         left = self.total_count - weights
-        n_seen = np.count_nonzero(self.most_rows) - (self.most_rows[c] <= weights)
+        n_seen = np.count_nonzero(self.count, axis=0) - (self.count[c] <= weights)
         squares = self.total_squares - weights * self.total_count / left * (X - self.location) ** 2
         expected = np.where(squares > 0, squares / degrees(left) / np.maximum(n_seen, 1), np.nan)
         return np.where(self.total_squares > 0, expected, self.expected)

@@ -137,9 +137,9 @@ def hierarchical_columns(
 def _expected(statistics: Moments, varies: Array, scales: Array) -> Array:
     """Return the variance of each column that is expected of a class, which is positive: (n_features,).
 
-    It is a K-th of that of all rows, of K classes that have some. A constant column is as constant in every class.
+    It is a K-th of that of all rows, of K classes with numbers. A constant column is as constant in every class.
     """
-    n_seen = max(1, int((statistics.count > 0).any(1).sum()))
+    n_seen = np.maximum(np.count_nonzero(statistics.count, axis=0), 1)
     return np.asarray(scales**2 / np.where(varies, n_seen, 1))
 
 

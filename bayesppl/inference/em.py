@@ -33,6 +33,8 @@ class Path(NamedTuple):
         The last parameters.
     statistics : JointStatistics
         Of all rows, completed by their expectations given ``theta``.
+    completed : JointStatistics
+        Of the rows that are known in part alone.
     objective : (n_steps,)
         The logarithm of the posterior density, or of the likelihood, up to a constant, before every step.
     converged : bool
@@ -40,6 +42,7 @@ class Path(NamedTuple):
 
     theta: Theta
     statistics: JointStatistics
+    completed: JointStatistics
     objective: Array
     converged: bool
 
@@ -117,7 +120,8 @@ class EM(Inference):
         report = DrawsReport(record, {}, Diagnosis({}, []), problem.extra_dims)
         # made of the rows that are known, whatever becomes of the others
         prior = as_declared(problem.prior)
-        return Expected(problem.model, path.statistics, prior, prior.update(path.statistics), report)
+        belief = prior.update(path.statistics)
+        return Expected(problem.model, path.statistics, prior, belief, report, path.completed)
 
     def search(self, problem: Incomplete, first: JointStatistics, *, or_mean: bool = False) -> Path:
         """Run EM from the mode given these statistics to a fixed point.
@@ -138,7 +142,7 @@ class EM(Inference):
             if converged:
                 break
             theta = _mode_or_mean(problem, statistics) if or_mean else self._maximise(problem, statistics)
-        return Path(theta, statistics, np.asarray(objective), converged)
+        return Path(theta, statistics, expected.statistics, np.asarray(objective), converged)
 
     def _maximise(self, problem: Incomplete, statistics: JointStatistics) -> Theta:
         if self.estimate == "map":

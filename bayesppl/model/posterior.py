@@ -269,9 +269,12 @@ class Expected(InClosedForm):
     ----------
     report : DrawsReport
         How the expectations were found.
+    completed : JointStatistics
+        Of the rows that are known in part.
     """
 
     report: DrawsReport
+    completed: JointStatistics
 
     def mode(self) -> Theta:
         return in_log_odds(self.belief).mode()

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from scipy.sparse import csr_array
+from scipy.stats import t
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from support.examples import CHOSEN
@@ -358,3 +359,18 @@ def test_where_sums_are_taken_anew_rows_without_a_label_are_among_them():
     clf = bp.GaussianNB(prior, class_weights="uniform", **LEARNING).fit(X, y)
     # the row has no part in the other class
     assert clf.loo().log_joint[0, 1] == pytest.approx(clf.predict_joint_log_proba(X[:1])[0, 1])
+
+
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.UnlabelledWarning")
+def test_the_only_labelled_row_of_a_class_is_left_out_of_a_fit_by_em():
+    """Of rows without a label, which lie far away, its class has next to nothing: the prior is left of it."""
+    rng = np.random.default_rng(3)
+    X = np.r_[rng.normal(0, 1, (18, 2)), rng.normal(5, 1, (18, 2)), [[20.0, 21.0]]]
+    y = np.r_[[0] * 8, [-1] * 10, [1] * 8, [-1] * 10, [2]]
+    clf = bp.GaussianNB(unlabelled_label=-1, **LEARNING).fit(X, y)
+    found, prior = clf.loo(), clf.posterior_.prior.parts["features"]
+    scale = np.sqrt(prior.b[2] * (prior.kappa[2] + 1) / (prior.a[2] * prior.kappa[2]))
+    expected = t.logpdf(X[-1], 2 * prior.a[2], prior.location[2], scale).sum()
+    assert found.log_joint[-1, 2] - found.log_class_weights[-1, 2] == pytest.approx(expected, rel=1e-6)
+    # its weight has the mode zero without the row
+    assert clf.loo(rule="map").log_joint[-1, 2] == -np.inf

@@ -197,7 +197,7 @@ def refitted_without(clf, covariance, X, y, weights, row):
         centre = (present * values).sum(0) / present.sum(0)
         return (present * (values - centre) ** 2).sum(0) / (present.sum(0) - 1)
 
-    expected = of_all(kept) / (count.max(1) > 0).sum()
+    expected = of_all(kept) / (count > 0).sum(0)
     degrees = np.maximum(count - 1, 0)
     share = 1 if covariance == "tied_diag" else 2 * prior.a / (2 * prior.a + degrees)
     within = ((share * squares).sum(0) + expected) / ((share * degrees).sum(0) + 1)
