@@ -119,7 +119,7 @@ class _Beliefs:
     def _expected_without(self, X: Array, c: int, weights: Array) -> Array:
         """Return the part of the variance of all other rows that is expected of a class: (n_rows, n_features)."""
         left = self.total_count - weights
-        n_seen = np.count_nonzero(self.count, axis=0) - (self.count[c] <= weights)
+        n_seen = np.count_nonzero(self.count, axis=0) - ((self.count[c] <= weights) & (self.count[c] > 0))
         squares = self.total_squares - weights * self.total_count / left * (X - self.location) ** 2
         expected = np.where(squares > 0, squares / degrees(left) / np.maximum(n_seen, 1), np.nan)
         return np.where(self.total_squares > 0, expected, self.expected)

@@ -237,3 +237,11 @@ def test_leave_one_out_is_not_kinder_than_fits_without_each_row():
             clf = bp.GaussianNB().fit(X[others], y[others])
             refitted.append(clf.predict_log_proba(X[[row]])[0, y[row]])
     assert np.mean(left_out) < np.mean(refitted) + 0.2
+
+
+@pytest.mark.parametrize("covariance", ["diag", "tied_diag"])
+def test_rows_of_a_class_without_weight_leave_nothing_behind(covariance):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(15, 3)), np.repeat([0, 1, 2], 5)
+    clf = bp.GenerativeClassifier(bp.Gaussian(covariance)).fit(X, y, sample_weight=(y < 2) * 1.0)
+    np.testing.assert_allclose(clf.loo().log_joint[10:], clf.predict_joint_log_proba(X[10:]), rtol=1e-12)
