@@ -151,8 +151,10 @@ class DeclaredClassifier(BayesClassifier, ABC):
             if rows is not None:
                 raise
             return Fitted(learned, None, self.rule, undetermined=str(reason))
+        if gain is not None:
+            gain = replace(gain, tempers=weight is None and self.calibration is None)
         fitted = Fitted(learned, posterior, self.rule, rows, search=search, unlabelled=gain)
-        if gain is not None and self.calibration is None and weight is None:
+        if gain is not None and gain.tempers:
             return replace(fitted, calibration=gain.calibration if gain.calibration.temperature > 1 else None)
         return fitted if self.calibration is None or rows is None else calibrated(fitted, rows, self.calibration)
 

@@ -29,6 +29,8 @@ class UnlabelledGain:
         Of ``gain``; a row of weight 2 is two rows. Infinite where all weigh no more than one.
     weights, log_scores : (n_choices,)
         All weights that were tried, the first of them zero, and the average log scores with each.
+    tempers : bool
+        Whether the fit has that temperature, and none of a calibration of its own.
     """
 
     weight: float
@@ -37,6 +39,7 @@ class UnlabelledGain:
     standard_error: float
     weights: Array
     log_scores: Array
+    tempers: bool = False
 
     @property
     def hurts(self) -> bool:
@@ -46,10 +49,8 @@ class UnlabelledGain:
     def __str__(self) -> str:
         if not self.weight:
             raised = self.calibration.log_score - self.calibration.log_score_uncalibrated
-            return (
-                "weight 0, so that they change nothing but by the temperature, which raises the log score by "
-                f"{raised:.3g}"
-            )
+            by = f" but by the temperature, which raises the log score by {raised:.3g}" if self.tempers else ""
+            return f"weight 0, so that they change nothing{by}"
         return (
             f"weight {self.weight:.3g}, gain {self.gain:.3g} ± {self.standard_error:.2g} in the log score of a "
             "labelled row left out"

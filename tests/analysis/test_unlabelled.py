@@ -310,3 +310,17 @@ def test_a_row_of_weight_zero_may_be_impossible() -> None:
     gone = clf.fit(X[:6], labels[:6]).predict_proba(X[:6])
     found = clf.fit(X, labels, [1, 1, 1, 1, 1, 1, 0]).predict_proba(X[:6])
     np.testing.assert_allclose(found, gone, rtol=1e-9)
+
+
+@pytest.mark.parametrize("calibration", ["temperature", "weights"])
+def test_a_calibration_that_is_asked_for_takes_the_place_of_the_temperature(calibration):
+    rng = np.random.default_rng(0)
+    y = np.arange(150) % 3
+    X, few = rng.normal(y[:, None], [1.0, 1.0, 2.0]), np.where(rng.random(150) < 0.6, -1, y)
+    clf = bp.GaussianNB(calibration=calibration, unlabelled="learn", unlabelled_label=-1, inference="em").fit(
+        X, few
+    )
+    assert str(clf.unlabelled_gain()) == "weight 0, so that they change nothing"
+    labelled = few >= 0
+    alone = bp.GaussianNB(calibration=calibration).fit(X[labelled], few[labelled])
+    np.testing.assert_allclose(clf.predict_proba(X), alone.predict_proba(X), rtol=1e-9)
