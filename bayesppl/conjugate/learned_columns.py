@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from bayesppl.conjugate.membership import Membership
-from bayesppl.conjugate.moments import Moments, degrees
+from bayesppl.conjugate.moments import Moments, degrees, degrees_within
 from bayesppl.conjugate.normal_inverse_gamma import NormalInverseGamma
 from bayesppl.kernels.arrays import Array, log_rising
 from bayesppl.kernels.ranges import row_blocks
@@ -36,6 +36,12 @@ def share_of_rows(degrees: Array, nu: Any) -> Array:
     proportional to 1/f + 1/ν: of weights f ν/(f + ν) the average is most precise, and no large class rules it.
     """
     return np.asarray(1 / (1 + degrees / nu))
+
+
+def sums_within(scatter: Array, degrees: Array, nu: Any) -> tuple[Array, Array]:
+    """Return the sum of squares within the classes, and the rows it is made of, as each class counts in them."""
+    share = share_of_rows(degrees, nu)
+    return (share * scatter).sum(0), (share * degrees).sum(0)
 
 
 def log_densities_without(
@@ -53,7 +59,7 @@ def log_densities_without(
             rows = of_class[block]
             weights = members.weights[rows[:1] if members.has_common_weight else rows]
             with np.errstate(all="ignore"):  # where nothing is left the answer is not finite
-                out[rows] = beliefs.log_densities_without(X[np.ix_(rows, at)], int(c), weights[:, None])
+                out[rows] = beliefs.log_densities(X[np.ix_(rows, at)], int(c), weights[:, None])
     return out
 
 
@@ -65,10 +71,9 @@ class _Beliefs:
         self.total_count, self.location = total.count[0, at], total.mean[0, at]
         self.total_squares, self.expected = total.scatter[0, at], posterior.hierarchy.expected[at]
         self.count, self.mean = statistics.count[:, None, at], statistics.mean[:, None, at]
-        self.scatter, self.degrees = statistics.scatter[:, None, at], _degrees(self.count)
+        self.scatter, self.degrees = statistics.scatter[:, None, at], degrees_within(self.count)
         self.within, self.nu = posterior.hierarchy.within[at], posterior.hierarchy.nu[at]
-        self.shares = share_of_rows(self.degrees, self.nu)
-        self.rows_of_within = (self.shares * self.degrees).sum(0) + 1
+        self.squares_within, self.rows_within = sums_within(self.scatter, self.degrees, self.nu)
         # the posterior less its rows is the prior
         self.kappa = posterior.kappa[:, None, at] - self.count
         self.half_dof = posterior.spread(posterior.a)[:, None, at]
@@ -77,17 +82,16 @@ class _Beliefs:
         self.squares_of_prior = self.squares - self._of_variances(self.scatter + self.between)
         self.rising = log_rising(self.half_dof, _HALF)
 
-    def log_densities_without(self, X: Array, c: int, weights: Array) -> Array:
+    def log_densities(self, X: Array, c: int, weights: Array) -> Array:
         """Compute the log densities of rows of class c, each without itself: (n_rows, n_classes)."""
         is_own = (np.arange(len(self.count)) == c)[:, None, None]
         left, from_mean = self.count[c] - weights, X - self.mean[c]
         step = np.where(left > 0, weights / left, 0.0) * from_mean
-        lost, left_degrees = step * self.count[c] * from_mean, _degrees(left)
-        share = share_of_rows(left_degrees, self.nu)
-        squares = share * (self.scatter[c] - lost) - self.shares[c] * self.scatter[c]
-        squares += self._expected_without(X, c, weights) - self.expected
-        rows = share * left_degrees - self.shares[c] * self.degrees[c]
-        change_of_within = (squares / self.within - rows) / (self.rows_of_within + rows)
+        lost, left_degrees = step * self.count[c] * from_mean, degrees_within(left)
+        before, after = (share_of_rows(of_class, self.nu) for of_class in (self.degrees[c], left_degrees))
+        squares = self.squares_within - before * self.scatter[c] + after * (self.scatter[c] - lost)
+        rows = self.rows_within - before * self.degrees[c] + after * left_degrees
+        within = (squares + self._expected_without(X, c, weights)) / (rows + 1)
         location = self.location - weights / (self.total_count - weights) * (X - self.location)
         count, half_dof = self.count - weights * is_own, self.half_dof - weights / 2 * (is_own | self.is_tied)
         kappa = self.kappa + count
@@ -96,7 +100,7 @@ class _Beliefs:
         moved = self.kappa * count / kappa * gaps**2
         moved -= self.between
         moved[c] -= lost
-        spread = self.squares_of_prior * change_of_within
+        spread = self.squares_of_prior * (within / self.within - 1)
         spread += self._of_variances(moved)
         spread += self.squares
         spread = spread * ((kappa + 1) / kappa)
@@ -127,8 +131,3 @@ class _Beliefs:
     def _of_variances(self, squares: Array) -> Array:
         """Sum the squares of classes that share their variances."""
         return squares.sum(0, keepdims=True) if self.is_tied else squares
-
-
-def _degrees(count: Array) -> Array:
-    """Return the degrees of freedom of the squares within a class of this weight."""
-    return np.maximum(count - 1, 0.0)

@@ -207,6 +207,11 @@ def degrees(count: Array) -> Array:
     return np.maximum(count - 1, np.where(count > 0, count / 2, 1.0))
 
 
+def degrees_within(count: Array) -> Array:
+    """Return the degrees of freedom of the scatter of so many rows: of one row there are none."""
+    return np.maximum(count - 1, 0.0)
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class LogMoments(Moments):

@@ -25,7 +25,7 @@ import numpy as np
 
 from bayesppl.conjugate import NormalInverseGamma
 from bayesppl.conjugate.conjugate import replace_unchecked
-from bayesppl.conjugate.learned_columns import share_of_rows
+from bayesppl.conjugate.learned_columns import share_of_rows, sums_within
 from bayesppl.conjugate.moments import Moments
 from bayesppl.families.common_mean import averages, of_one_mean, rows_of_columns
 from bayesppl.families.moment_priors import (
@@ -116,7 +116,9 @@ def hierarchical_columns(
     varies, scales = column_variances(total) > 0, column_scales(total, columns)
     expected = _expected(statistics, varies, scales)
     within = _within(statistics, expected, np.inf)
-    kappa, nu, alike = np.ones(len(within)), np.full(len(within), VARIANCE_ROWS), np.full(len(within), np.inf)
+    kappa, nu = np.ones(len(within)), np.full(len(within), VARIANCE_ROWS)
+    # variances that are one do not differ from w
+    nu_of_classes = np.full(len(within), np.inf)
     at = np.flatnonzero(varies)
     kappa[at] = rows_of_columns(
         VARIANCE_ROWS * within[at] + statistics.within[at],
@@ -128,10 +130,10 @@ def hierarchical_columns(
         found = _rows_of_within(expected[at], statistics.scatter[:, at], degrees[:, at])
         # a column of few numbers learns ν from the others, but its w is known no better
         nu[at] = np.minimum(found, np.maximum(degrees[:, at].sum(0) + 1, VARIANCE_ROWS))
-        alike, within = nu, _within(statistics, expected, nu)
+        nu_of_classes, within = nu, _within(statistics, expected, nu)
     prior = NormalInverseGamma(total.mean, kappa, nu / 2, nu / 2 * within).sized(statistics.mean.shape, shared)
     overall = _within(total, scales**2, np.inf)
-    return replace_unchecked(prior, hierarchy=ColumnHierarchy(alike, expected, within, overall))
+    return replace_unchecked(prior, hierarchy=ColumnHierarchy(nu_of_classes, expected, within, overall))
 
 
 def _expected(statistics: Moments, varies: Array, scales: Array) -> Array:
@@ -145,9 +147,8 @@ def _expected(statistics: Moments, varies: Array, scales: Array) -> Array:
 
 def _within(statistics: Moments, expected: Array, nu: Any) -> Array:
     """Return the variance of each column within the classes, with one row of what is expected: (n_features,)."""
-    degrees = scatter_degrees(statistics)
-    share = share_of_rows(degrees, nu)
-    return np.asarray(((share * statistics.scatter).sum(0) + expected) / ((share * degrees).sum(0) + 1))
+    squares, rows = sums_within(statistics.scatter, scatter_degrees(statistics), nu)
+    return np.asarray((squares + expected) / (rows + 1))
 
 
 def _rows_of_within(expected: Array, scatter: Array, degrees: Array) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesppl.conjugate import NormalInverseWishart
 from bayesppl.conjugate.conjugate import replace_unchecked
-from bayesppl.conjugate.moments import Moments, degrees
+from bayesppl.conjugate.moments import Moments, degrees, degrees_within
 from bayesppl.errors import ImproperError
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.definite import LOST, is_positive_definite, weakest_direction
@@ -167,7 +167,7 @@ def diagonal_prior(statistics: Moments, columns: Sequence[Hashable], rows: float
 
 def scatter_degrees(statistics: Moments) -> Array:
     """Return the degrees of freedom of the scatter, of the shape of ``count``: of one row there are none."""
-    return np.maximum(statistics.n_rows - 1, 0.0)
+    return degrees_within(statistics.n_rows)
 
 
 def of_others(values: Array) -> Array:
