@@ -1,16 +1,12 @@
 """Log joints of rows and of their factors, each predicted from all other rows.
 
 Rules that plug in an estimate need that of all rows but one, for every row. An estimate is a function of the
-sufficient statistics, and those of all rows but one are a sum over the others. The sums are taken by halves: those
-of the rows outside a range, plus those of one half of it, are those of the rows outside the other half, and so on
-until a single row is left. Every row is added log₂ n times and none is ever subtracted. Hence nothing cancels: a
-level that no other row shows has a count of exactly zero, a column that is constant without the row a variance of
-exactly zero, and an outlier leaves no rounding error behind. It serves every family alike.
+sufficient statistics, which :mod:`bayesppl.conjugate.sums_of_others` adds up for every family alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -18,6 +14,7 @@ import numpy as np
 
 from bayesppl.conjugate.membership import Groups, Membership
 from bayesppl.conjugate.statistics import Counts, JointStatistics
+from bayesppl.conjugate.sums_of_others import sums_of_others
 from bayesppl.data.labels import one_hot
 from bayesppl.errors import (
     ImproperError,
@@ -271,27 +268,6 @@ def _predict_from_others(
             "rows.",
         )
     return np.asarray(closed_forms.log_predictive(family, belief)(family.bound.marginal_rows(X[[row]], view))[0])
-
-
-def sums_of_others[S: JointStatistics](take: Callable[[slice], S], n_rows: int) -> Iterator[tuple[int, S]]:
-    """Yield the statistics of all rows but one, for every row in order; log₂ ``n_rows`` of them are held at once.
-
-    Parameters
-    ----------
-    take : callable
-        Statistics of a range of rows, also of an empty one.
-    n_rows : int
-    """
-    ranges = [(slice(0, n_rows), take(slice(0, 0)))]
-    while ranges:
-        rows, outside = ranges.pop()
-        if rows.stop - rows.start == 1:
-            yield rows.start, outside
-            continue
-        middle = (rows.start + rows.stop) // 2
-        first, second = slice(rows.start, middle), slice(middle, rows.stop)
-        ranges.append((second, outside + take(first)))
-        ranges.append((first, outside + take(second)))
 
 
 def _estimate(posterior: Posterior, statistics: JointStatistics, rule: RuleName) -> Theta:

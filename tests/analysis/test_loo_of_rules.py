@@ -16,7 +16,7 @@ from support.pairs import pairwise
 from support.priors import with_prior
 
 import bayesppl as bp
-from bayesppl.analysis.left_out_joints import sums_of_others
+from bayesppl.conjugate.sums_of_others import sums_of_others
 from bayesppl.data.labels import one_hot
 from bayesppl.families.closed_forms import rebuilt
 from bayesppl.model.rules import ESTIMATES, RULES
