@@ -15,6 +15,7 @@ import numpy as np
 
 from bayesppl.conjugate.statistics import refuse_rows_never_added, under_codes
 from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.moment_sums import FARTHEST
 from bayesppl.kernels.pairs import Pairs, largest_ratio, two_sum
 
 # Where a square about the pivot is so many times the mean square about the mean, the pivot moves to the mean.
@@ -47,9 +48,12 @@ class CentredSums:
 
     @classmethod
     def of_moments(cls, count: Array, mean: Array, scatter: Array, rounding: float) -> CentredSums:
-        """Make the sums that rounded moments stand for, each off by ``rounding`` times its magnitude at most."""
+        """Make the sums that rounded moments stand for, each off by ``rounding`` times its magnitude at most.
+
+        The squares that were summed are those about a pivot, not about the mean.
+        """
         zero = Pairs.of(np.zeros_like(mean))
-        sums = cls(mean, Pairs.of(count), zero, Pairs.of(scatter))._doubtful(rounding)
+        sums = cls(mean, Pairs.of(count), zero, Pairs.of(scatter))._doubtful(rounding, 1 + FARTHEST)
         of_means = 2.0**-52 * np.abs(mean) * sums._count_of_features.high
         return replace(sums, first=sums.first.doubtful(of_means))
 
@@ -217,9 +221,12 @@ class CentredSums:
             self.pivot, self.count.where(left), self.first.where(cells), self.second.where(per_square)
         )
 
-    def _doubtful(self, rounding: float) -> CentredSums:
-        """Return the same sums with larger errors: by ``rounding`` times their magnitudes."""
-        squares = np.abs(np.linalg.diagonal(self.second.high) if self.is_matrix else self.second.high)
+    def _doubtful(self, rounding: float, spread: float = 1.0) -> CentredSums:
+        """Return the same sums with larger errors: by ``rounding`` times the magnitudes of what they were made of.
+
+        ``spread`` times the second sums are the squares that were summed.
+        """
+        squares = spread * np.abs(np.linalg.diagonal(self.second.high) if self.is_matrix else self.second.high)
         count = self._count_of_features.high
         sizes = np.sqrt(squares)
         of_squares = sizes[..., :, None] * sizes[..., None, :] if self.is_matrix else squares

@@ -29,6 +29,7 @@ from bayesppl.families.bound import Measure, NumberColumns
 from bayesppl.families.categorical import Categorical
 from bayesppl.families.composite import GivenBlocks
 from bayesppl.families.family import Family, require_family
+from bayesppl.families.mixture import Mixture
 from bayesppl.families.support import COUNTS, REAL_NUMBERS, Support, check_support, checked_numbers
 from bayesppl.families.transformed import Transformed
 from bayesppl.kernels.arrays import Array
@@ -85,10 +86,11 @@ class ZeroInflated(Transformed):
         )
 
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
-        if require_family(self.family).missing != "fitted" or isinstance(self.family, Categorical):
+        if require_family(self.family).missing != "fitted" or isinstance(self.family, Categorical | Mixture):
             raise ValueError(
                 "ZeroInflated takes a family of numbers that models its columns one by one, and the "
-                f"{self.family.name} family does not; use one that does, such as bayesppl.LogNormal('diag')"
+                f"{self.family.name} family does not; use one that does, such as bayesppl.LogNormal('diag'). "
+                "Components go around it: bayesppl.Mixture(bayesppl.families.ZeroInflated(...), components)"
             )
         X = np.asarray(checked_numbers(table, table.names, self.name, self.support), dtype=np.float64)
         others = MatrixTable(table.names, np.where(X == 0, np.nan, X), True)

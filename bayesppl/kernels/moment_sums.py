@@ -1,7 +1,8 @@
 """Count, mean and centred second moments of every class, in one pass over the rows.
 
 Deviations are taken from a typical row *of the same class* (the median of the first few), so that all digits are
-kept however far the class lies from zero, and from other classes. Rows of float32 are summed in float64.
+kept however far the class lies from zero, and from other classes. Where that row turns out to lie far from the
+mean, as one that hardly counts may, they are taken again from the mean. Rows of float32 are summed in float64.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ _LANE_BLOCK, _WIDE, _ROWS_FOR_LANES = 1 << 20, 128, 256
 # Up to this many columns a block is so small that BLAS starts no threads, which would cost more than they gain.
 _NARROW, _PRODUCT_CELLS = 64, 400_000
 
-# The square of a distance to a pivot that is larger, in variances, costs more than four digits.
+#: Where the square of the distance of a class from its pivot is larger, in variances, a second pass is about its
+#: mean. So the squares that are summed are at most this many scatters more than the scatter.
+FARTHEST = 4.0
+
+# About a pivot that all classes share: larger ones cost more than four digits.
 _DIGITS_KEPT = 1e4
 
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -42,13 +47,30 @@ def diagonal(X: np.ndarray, responsibilities: csr_array) -> Triple:
     count, mean, scatter : (n_classes, n_features)
         Total weight, weighted mean, and sum of squared deviations from the mean.
     """
-    n_classes, n_features = responsibilities.shape[1], X.shape[1]
     if _have_one_row_each(responsibilities):
         return _one_row_each(X, responsibilities.tocsc())
-    pivot = np.zeros((n_classes, n_features))
+    pivot = np.zeros((responsibilities.shape[1], X.shape[1]))
+    X, owners, weights = owned_rows(X, responsibilities)
+    count, shift, scatter = _cells_about(pivot, np.zeros(pivot.shape, dtype=bool), X, owners, weights)
+    far = _is_far(count * shift**2, scatter).any(0)
+    if far.any():
+        means = pivot[:, far] + shift[:, far]
+        again = _cells_about(means, np.ones(means.shape, dtype=bool), X[:, far], owners, weights)
+        pivot[:, far], (_, shift[:, far], scatter[:, far]) = means, again
+    return count, np.where(count > 0, pivot + shift, 0.0), scatter
+
+
+def _is_far(between: np.ndarray, scatter: np.ndarray) -> np.ndarray:
+    """Whether the mean lies so far from the pivot that digits were lost; sums that overflow stay as they are."""
+    return np.asarray(between > FARTHEST * scatter)
+
+
+def _cells_about(
+    pivot: np.ndarray, seen: np.ndarray, X: np.ndarray, owners: np.ndarray, weights_of_rows: np.ndarray
+) -> Triple:
+    """Compute counts, means less the pivots, and scatters of cells; pivots that are not set yet are set."""
+    n_classes, n_features = pivot.shape
     count, first, second = np.zeros_like(pivot), np.zeros_like(pivot), np.zeros_like(pivot)
-    seen = np.zeros((n_classes, n_features), dtype=bool)
-    X, owners, weights_of_rows = owned_rows(X, responsibilities)
     are_many = n_classes <= _MANY_CLASSES and len(X) >= _ROWS_FOR_LANES * n_classes
     lanes = are_many and bool((weights_of_rows == 1).all())
     for rows in row_blocks(len(X), n_features, _LANE_BLOCK if lanes else BLOCK_CELLS):
@@ -78,8 +100,7 @@ def diagonal(X: np.ndarray, responsibilities: csr_array) -> Triple:
         np.multiply(Z, Z, out=Z)
         second += by_class @ Z
     shift = np.divide(first, count, out=np.zeros_like(first), where=count > 0)
-    scatter = np.maximum(second - count * shift**2, 0.0)
-    return count, np.where(count > 0, pivot + shift, 0.0), scatter
+    return count, shift, np.maximum(second - count * shift**2, 0.0)
 
 
 def _lane_sums(X: np.ndarray, owners: np.ndarray, pivot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -281,6 +302,17 @@ def _products_of_one_class(
     X: np.ndarray, rows: np.ndarray, weights: np.ndarray
 ) -> tuple[float, np.ndarray, np.ndarray]:
     pivot = _typical(X[rows[:_TYPICAL_ROWS]])
+    count, shift, scatter = _products_about(pivot, X, rows, weights)
+    if _is_far(count * shift**2, np.diagonal(scatter)).any():
+        pivot = pivot + shift
+        count, shift, scatter = _products_about(pivot, X, rows, weights)
+    return count, (pivot + shift if count > 0 else shift), scatter
+
+
+def _products_about(
+    pivot: np.ndarray, X: np.ndarray, rows: np.ndarray, weights: np.ndarray
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Compute the count, the mean less the pivot, and the scatter of some rows."""
     n_features = len(pivot)
     first, second = np.zeros(n_features), np.zeros((n_features, n_features))
     weighted = bool((weights != 1).any())
@@ -297,4 +329,4 @@ def _products_of_one_class(
     second -= count * np.multiply.outer(shift, shift)
     variances = np.einsum("dd->d", second)  # a writable view of the diagonal
     np.maximum(variances, 0.0, out=variances)
-    return count, (pivot + shift if count > 0 else shift), second
+    return count, shift, second

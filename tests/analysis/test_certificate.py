@@ -68,6 +68,30 @@ def test_sums_are_within_the_bound_of_rational_arithmetic(tmp_path):
 
 
 @pytest.mark.parametrize("model", [bp.GaussianNB, bp.QuadraticDiscriminantAnalysis, bp.LinearDiscriminantAnalysis])
+def test_bounds_hold_where_the_first_rows_hardly_count(model, tmp_path):
+    rng = np.random.default_rng(0)
+    labels, weights = np.arange(40) % 2, np.ones(40)
+    rows = rng.normal(size=(40, 1)) + labels[:, None]
+    rows[:18] += 1e6
+    weights[:18] = 1e-12
+    model().fit(rows, labels, sample_weight=weights).save(tmp_path / "m.npz")
+    clf = bp.load(tmp_path / "m.npz").forget(rows[-2:], labels[-2:], sample_weight=weights[-2:])
+    stated = clf.certificate(rows[:-2], labels[:-2], sample_weight=weights[:-2])
+    assert stated["verified"]["features"].startswith("equal")
+
+
+def test_bounds_hold_where_weights_are_uneven_and_rows_few():
+    """A row that is taken for typical may count little: the bound is about the squares that were summed."""
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        labels, rows, weights = np.array([0, 0, 1, 1, 0, 1]), rng.normal(size=(6, 8)), rng.random(6) ** 2
+        clf = bp.GaussianNB().fit(rows, labels, sample_weight=weights)
+        clf.forget(rows[5:], labels[5:], sample_weight=weights[5:])
+        stated = clf.certificate(rows[:5], labels[:5], sample_weight=weights[:5])
+        assert "differs" not in stated["verified"].values(), seed
+
+
+@pytest.mark.parametrize("model", [bp.GaussianNB, bp.QuadraticDiscriminantAnalysis, bp.LinearDiscriminantAnalysis])
 def test_an_outlier_is_forgotten_exactly_or_refused(model, tmp_path):
     """Rows that the fit still holds are summed again in pairs of numbers; of a file, only sums are there."""
     apart = np.array([1.0, 1.1, 0.9, -1.0])

@@ -44,6 +44,22 @@ def test_variance_keeps_its_digits_far_from_zero(offset, bar, pieces, matrix):
             assert abs(scatter / (codes == k).sum() / exact - 1) < bar
 
 
+@pytest.mark.parametrize("n_light", [5, 300])
+@pytest.mark.parametrize(("matrix", "tied"), [(False, False), (True, False), (True, True)])
+def test_rows_that_hardly_count_cost_no_digits(matrix, tied, n_light):
+    """Deviations are taken from a typical row, whatever it weighs; where it is not typical, from the mean."""
+    rng = np.random.default_rng(4)
+    x, weights = rng.standard_normal(600), rng.random(600)
+    x[:n_light], weights[:n_light] = x[:n_light] + 1e7, weights[:n_light] * 1e-15
+    of_class = one_hot(np.zeros(600, int), 1, weights)
+    found = moments(np.column_stack([x, -x]), of_class, matrix=matrix, tied=tied)
+    numbers, shares = [Fraction(v) for v in x.tolist()], [Fraction(w) for w in weights.tolist()]
+    mean = sum(w * v for w, v in zip(shares, numbers, strict=True)) / sum(shares)
+    exact = sum(w * (v - mean) ** 2 for w, v in zip(shares, numbers, strict=True))
+    assert found.scatter.ravel()[[0, -1]] == pytest.approx([float(exact)] * 2, rel=1e-13)
+    assert found.mean[0] == pytest.approx([float(mean), float(-mean)], rel=1e-13)
+
+
 def test_classes_far_apart_do_not_disturb_each_other():
     rng = np.random.default_rng(2)
     codes = np.repeat([0, 1], 500)

@@ -58,6 +58,7 @@ def test_a_refused_count_is_named_as_it_stands_in_its_cell(value, found):
     [
         (bp.Gaussian("full"), "models its columns one by one"),
         (bp.LogNormal("full"), "models its columns one by one"),
+        (bp.Mixture(bp.LogNormal("diag"), 2), "Components go around it"),
         (bp.Poisson(exposure="x"), "reads exposure from a column"),
     ],
     ids=str,
