@@ -25,6 +25,7 @@ from scipy.optimize import minimize_scalar
 from bayesppl.analysis.leave_one_out import leave_one_out, leave_out_each
 from bayesppl.analysis.left_out_joints import require_exact
 from bayesppl.data.labels import one_hot
+from bayesppl.errors import ImproperError
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.calibration import Calibration
 from bayesppl.model.fitted import Fitted
@@ -69,6 +70,8 @@ def suspicious_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_weight:
     ------
     ValueError, NotConjugateError
         As :meth:`loo`; also of posteriors that were sampled.
+    ImproperError
+        If the prior is improper, and the rows whose labels are right are too few for it.
 
     Examples
     --------
@@ -98,7 +101,12 @@ def suspicious_rows(fitted: Fitted, X: Any = None, y: Any = None, sample_weight:
         power = loo.calibration if isinstance(power, Calibration) else power
         weights = rows.weights * (1 - wrong)
         known = model.statistics(table, one_hot(rows.codes, model.n_classes, weights))
-        loo = leave_out_each(Exact.of(model, known), table, rows.codes, weights, calibration=power)
+        try:
+            loo = leave_out_each(Exact.of(model, known), table, rows.codes, weights, calibration=power)
+        except ImproperError as error:
+            raise ImproperError(
+                f"once rows count with the probability that their label is right, {error}"
+            ) from None
     columns = {
         "label": loo.classes[loo.codes],
         "suggested": loo.classes[loo.log_proba.argmax(1)],

@@ -215,9 +215,9 @@ def summary(model: Path) -> None:
 def verify(model: Path, data: Path, target: str, dialect: Dialect) -> None:
     """Print the certificate of a saved model that rows were forgotten from, verified by DATA.
 
-    DATA holds the rows that remain, all of them and no others. The sums of the model are compared with theirs:
-    part by part they are equal to the last bit, or equal within the bound that is stated, or they differ. The exit
-    status is 1 if any differs, and standard error says which.
+    DATA holds the rows that remain, all of them and no others, each of weight one. The sums of the model are
+    compared with theirs: part by part they are equal to the last bit, or equal within the bound that is stated, or
+    they differ. The exit status is 1 if any differs, and standard error says which.
     """
     from bayesppl.analysis.certificate import DIFFERS
     from bayesppl.cli.file_rows import Source
@@ -243,6 +243,9 @@ def verify(model: Path, data: Path, target: str, dialect: Dialect) -> None:
     stated = classifier.certificate(rows.X, rows.y)
     click.echo(to_json(stated))
     differing = [part for part, found in stated["verified"].items() if found == DIFFERS]
-    advice = "DATA must hold the rows that remain, read with --na-values, --decimal and --thousands as in the fit"
+    advice = (
+        "DATA must hold the rows that remain, read with --na-values, --decimal and --thousands as in the fit. "
+        "Weighted rows, discounted ones among them, are verified in Python: certificate(X, y, sample_weight)"
+    )
     click.echo(f"not verified; what differs: {listed(differing)}. {advice}" if differing else "verified", err=True)
     raise SystemExit(1 if differing else 0)

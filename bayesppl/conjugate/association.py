@@ -7,7 +7,8 @@ outcomes more readily than a single Dirichlet of the same concentration does, so
 finds any column of identifiers relevant.
 
 So both explanations get the same prior mass, that of all classes together, and are compared given the margins.
-With :math:`\alpha_l = \sum_k \alpha_{kl}` divided among the classes by their sizes, :math:`q_k = n_k / n`,
+With :math:`\alpha_l = \sum_k \alpha_{kl}` over the classes that have rows, divided among them by their sizes,
+:math:`q_k = n_k / n`,
 Dirichlet distributions of outcomes amount to one distribution of *classes* for every outcome l (Gunel & Dickey
 1974),
 
@@ -41,10 +42,12 @@ def log_association(concentration: Array, counts: Array, starts: Array) -> Array
     starts : (n_tables,)
         First cell of each table.
     """
-    totals, masses = counts.sum(0), concentration.sum(0)
+    totals = counts.sum(0)
     sizes = np.diff(starts, append=len(totals))
     of_classes = np.add.reduceat(counts, starts, axis=1)
     n = of_classes.sum(0)
+    # a class without rows would integrate to one whatever the others depend on
+    masses = (concentration * np.repeat((of_classes > 0) | (n == 0), sizes, axis=1)).sum(0)
     share = of_classes / np.where(n > 0, n, 1.0)
     by_outcome = _log_probability(counts, masses, np.repeat(share, sizes, axis=1))
     variance = np.add.reduceat(totals * (totals + masses) / (1 + masses), starts)  # over q (1 - q)

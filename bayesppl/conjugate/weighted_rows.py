@@ -119,9 +119,12 @@ class WeightedRows(Statistics):
         if not len(self.X):
             return np.zeros(self.X.shape[1]), np.ones(self.X.shape[1])
         values = np.asarray(self.X, dtype=np.float64)
-        low, median, high = np.quantile(
-            values, [0.25, 0.5, 0.75], axis=0, weights=self.weights, method="inverted_cdf"
-        )
+        # halfway where a quantile lies between two rows, so that a reflected column has reflected quantiles
+        either = [
+            sign * np.quantile(sign * values, levels, axis=0, weights=self.weights, method="inverted_cdf")
+            for sign, levels in ((1, [0.25, 0.5, 0.75]), (-1, [0.75, 0.5, 0.25]))
+        ]
+        low, median, high = np.mean(either, axis=0)
         spread = (high - low) / 1.349
         squares = (values - np.average(values, axis=0, weights=self.weights)) ** 2
         spread = np.where(spread > 0, spread, np.sqrt(np.average(squares, axis=0, weights=self.weights)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -83,19 +84,31 @@ def resolve_noise(noise: Any, n_annotators: int, classes: Array) -> tuple[Array,
 def doubted(rows: Rows, noise: Any) -> Rows:
     """Return the same rows with labels that may be wrong: one vote for each, by one annotator."""
     errors, are_known = resolve_noise(noise, 1, rows.classes)
-    impossible = np.flatnonzero(are_known & (errors[0].max(0) == 0)[rows.codes])
-    if len(impossible):
-        label = rows.classes.tolist()[rows.codes[impossible[0]]]
-        raise RowError(
-            f"label_noise gives the label {label!r} probability zero whatever the class, and it is that of row ",
-            int(rows.known_places[impossible[0]]),
-            "; give its column a probability, or drop such rows",
-        )
     whole, weights = rows.whole
     alike = np.zeros(len(rows), dtype=np.intp)
     votes = Votes(rows.known_places, alike, rows.codes.astype(np.intp), ("y",), errors, are_known)
+    _refuse_impossible(votes, rows.classes)
     partly = PartlyKnown(whole, np.arange(len(whole)), weights.copy(), None, votes)
     return replace(_all_partly(rows.classes, partly), kept=rows.kept)
+
+
+def _refuse_impossible(votes: Votes, classes: Array, items: Array | None = None) -> None:
+    """Refuse labels that known errors give to rows of no class; items are named where they are no rows."""
+    possible = np.ones((int(votes.rows.max()) + 1, len(classes)), dtype=bool)
+    if votes.are_known:
+        at: Any = votes.annotators, slice(None), votes.labels
+        np.logical_and.at(possible, votes.rows, votes.errors[at] > 0)
+    impossible = ~possible.any(1)
+    if impossible.any():
+        row = int(np.argmax(impossible))
+        labels = listed([classes.tolist()[code] for code in votes.labels[votes.rows == row]])
+        why = (
+            f" is labelled {labels}, which label_noise gives probability zero whatever the class; give it some, "
+            "or drop such labels"
+        )
+        if items is not None:
+            raise ValueError(f"item {spelled(items[row])}{why}")
+        raise RowError("row ", row, why)
 
 
 def read_annotated(
@@ -143,7 +156,7 @@ def read_annotated(
                     f"the {name} is missing in row ", int(np.argmax(absent)), " of annotations; drop it"
                 )
     else:
-        cells = np.column_stack([np.asarray(given.column(name), dtype=object) for name in given.names])
+        cells = np.column_stack([_votes_of(given, name) for name in given.names])
         items, annotators = (places.ravel() for places in np.indices(cells.shape))
         labels = cells.ravel().tolist()
     labels, absent = without_missing(labels, replace(unlabelled, action="drop"))
@@ -152,10 +165,13 @@ def read_annotated(
     known, codes = encode_labels(labels) if classes is None else (classes, codes_among(labels, classes))
     if classes is None and unlabelled.label is None:
         warn_of_minus_one(known.tolist())
-    names, who = encode_labels(annotators) if is_long else (np.asarray(list(map(str, given.names))), annotators)
+    if is_long:
+        names, who = encode_labels(annotators, what="the column 'annotator'")
+    else:
+        names, who = np.asarray(list(map(str, given.names))), annotators
     if X is None:
         if is_long:
-            names_of_rows, rows = encode_labels(items)
+            names_of_rows, rows = encode_labels(items, what="the column 'item'")
         else:
             names_of_rows, rows = np.asarray(index_labels(annotations) or range(len(given))), items
         table: Table = MatrixTable((), np.empty((len(names_of_rows), 0)))
@@ -193,9 +209,21 @@ def read_annotated(
         )
     kept = np.flatnonzero(has_votes | (unlabelled.action != "drop"))
     table = table if len(kept) == len(table) else table.take(kept)
+    _refuse_impossible(Votes(rows, who, codes, (), errors, are_known), known, names_of_rows if X is None else None)
     votes = Votes(np.searchsorted(kept, rows), who, codes, tuple(names.tolist()), errors, are_known)
     partly = PartlyKnown(table, np.arange(len(kept)), of_rows[kept], None, votes)
     return replace(_all_partly(known, partly), kept=names_of_rows[kept])
+
+
+def _votes_of(given: Table, name: Hashable) -> Array:
+    """Return the labels by one annotator: a gap among integers does not make them floating-point numbers."""
+    cells = given.column(name)
+    there = ~missing(cells)
+    if cells.dtype.kind == "f" and there.any() and given.kind(name) == "integer":
+        found = np.full(len(cells), None, dtype=object)
+        found[there] = cells[there].astype(np.int64).tolist()
+        return found
+    return np.asarray(cells, dtype=object)
 
 
 def read_soft(

@@ -17,7 +17,9 @@ from bayesppl.kernels.class_sums import one_in_each, sparse_of
 from bayesppl.kernels.integer_levels import smallest_type
 
 
-def encode_labels(y: Any, classes: Sequence[Hashable] | Array | None = None) -> tuple[Array, Array]:
+def encode_labels(
+    y: Any, classes: Sequence[Hashable] | Array | None = None, what: str = "y"
+) -> tuple[Array, Array]:
     """Turn labels into codes.
 
     Parameters
@@ -25,6 +27,8 @@ def encode_labels(y: Any, classes: Sequence[Hashable] | Array | None = None) -> 
     y : (n_rows,) array-like of str, int or bool
     classes : sequence, optional
         All labels that can occur, in any order; learned from ``y`` by default.
+    what : str
+        What errors call ``y``, where the labels are learned.
 
     Returns
     -------
@@ -40,7 +44,7 @@ def encode_labels(y: Any, classes: Sequence[Hashable] | Array | None = None) -> 
         classes, as for :func:`declared_classes`.
     """
     if classes is None:
-        return _factorize_labels(read_labels(y, "y"))
+        return _factorize_labels(read_labels(y, what))
     declared = declared_classes(classes)
     return declared, codes_among(y, declared)
 

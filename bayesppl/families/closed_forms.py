@@ -177,15 +177,21 @@ def common_prior(family: Family, statistics: Any) -> Any:
     [(_, leaf, _)] = _leaves(family)
     found: Any = leaf.resolve_prior(statistics)
     if found.hierarchy is not None:
-        return of_one_class(found)
+        return of_one_class(found, statistics)
     try:
         return family.resolve_prior(statistics.pooled())
     except ShapeError:  # hyperparameters of every class, which may be the same, as those of models that were read
-        return of_one_class(found)
+        return of_one_class(found, statistics)
 
 
-def of_one_class(prior: Any) -> Any:
+def of_one_class(prior: Any, statistics: Any) -> Any:
     """Return the prior of one class in place of all, whose hyperparameters must be the same.
+
+    Parameters
+    ----------
+    prior : Conjugate
+    statistics : Statistics
+        Of the classes.
 
     Raises
     ------
@@ -193,9 +199,9 @@ def of_one_class(prior: Any) -> Any:
         If they differ.
     """
     if isinstance(prior, Joint):
-        return prior.map(of_one_class)
+        return prior.map(of_one_class, statistics)
     if prior.hierarchy is not None:
-        return prior.hierarchy.common(prior)
+        return prior.hierarchy.common(prior, statistics)
     own = (v for k, v in vars(prior).items() if isinstance(v, np.ndarray) and k not in prior.shared_by_classes)
     if not all(np.allclose(values, values[:1], rtol=1e-9, atol=0) for values in own):
         raise ShapeError("the hyperparameters of the classes differ")

@@ -83,9 +83,9 @@ class ColumnHierarchy:
         """
         return replace_unchecked(prior, kappa=np.minimum(prior.kappa, 1.0))
 
-    def common(self, prior: Any) -> Any:
+    def common(self, prior: Any, statistics: Moments) -> Any:
         """Return the prior of one class in place of all, whose variance is that of all rows about one mean."""
-        found = of_one_mean(self.apart(prior))
+        found = of_one_mean(self.apart(prior), statistics.count)
         return replace_unchecked(found, b=found.b * (self.overall / self.within))
 
 

@@ -96,12 +96,12 @@ class Hierarchy:
         """Return the prior of classes that differ, which is that of the fit."""
         return prior
 
-    def common(self, prior: Any) -> Any:
+    def common(self, prior: Any, statistics: Moments) -> Any:
         """Return the prior of one class in place of all: that of the first class in :meth:`log_evidence`."""
         if self.is_lent:
             n_classes, n_features = prior.location.shape
             prior = self._prior_given(np.zeros((n_classes, n_features, n_features)), np.zeros(n_classes))
-        return of_one_mean(prior)
+        return of_one_mean(prior, statistics.count)
 
     def log_evidence(self, statistics: Moments) -> Array:
         r"""Return the log evidence of every class given those before it, up to log h: (n_classes,).

@@ -88,9 +88,14 @@ class CorrelatedNormals(OfColumns, ConjugateFamily):
         # what is left of the numbers is nothing where predictors explain it but for rounding
         left = (np.linalg.diagonal(within) > 1e-12 * np.linalg.diagonal(scatter)[..., q:]).all(-1)
         is_learned = "covariance" in self.bound.dims
-        bad = (is_learned & ~(is_positive_definite(covariance) & left)) | (statistics.count <= 0)
+        bad = (statistics.count <= 0) | (is_learned & ~(is_positive_definite(covariance) & left))
         if bad.any():
-            k = int(np.argmax(bad))
+            k = int(np.argmin(statistics.count) if self.tied else np.argmax(bad))
+            if statistics.count[k] <= 0:
+                raise UndefinedEstimateError(
+                    f"class {self.classes[k]!r} has no rows, so the maximum likelihood estimate of its mean does "
+                    "not exist; use rule='map', 'mean' or 'predictive'"
+                )
             given = " given the levels" if q else ""
             raise UndefinedEstimateError(
                 f"the covariance of class {self.classes[k]!r} ({statistics.count[k]:g} rows, {len(self.columns)} "

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayesppl.conjugate import Dirichlet, Joint
+from bayesppl.conjugate.averaged_trees import AveragedTrees
 from bayesppl.conjugate.joint import of_classes_apart
 from bayesppl.conjugate.log_density import Evaluate, LogDensity
 from bayesppl.conjugate.membership import Membership
@@ -136,7 +137,14 @@ class Mixture(Family):
                 concentration, (self.components,) * len(self.classes), parameter=COMPONENT_WEIGHT
             ),
         }
-        return Joint(parts, dict.fromkeys(parts, ""))
+        prior = Joint(parts, dict.fromkeys(parts, ""))
+        if any(isinstance(part, AveragedTrees) for _, part in prior.leaves()):
+            raise NotConjugateError(
+                "Mixture takes no trees: the search for components goes from mean to mean of the parameters, and "
+                "the mean of several trees is no tree. Use components of another family, such as "
+                "bayesppl.Categorical or bayesppl.Gaussian, or trees without components"
+            )
+        return prior
 
     def log_likelihood(self, theta: Theta) -> LogDensity:
         return self.over_components(self.inner.log_likelihood(theta), theta[COMPONENT_WEIGHT])

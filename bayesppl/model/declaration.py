@@ -174,7 +174,7 @@ class GenerativeModel:
         """Return the prior of one distribution in place of those of the classes, from their ``statistics``."""
         try:
             if self.factors:  # which are those of the prior of the classes: one of more rows would have others
-                return closed_forms.of_one_class(self._rescaled(self.family.resolve_prior(statistics)))
+                return closed_forms.of_one_class(self._rescaled(self.family.resolve_prior(statistics)), statistics)
             return closed_forms.common_prior(self.family, statistics)
         except ShapeError:
             raise NotConjugateError(

@@ -227,6 +227,7 @@ def test_the_command_verifies_by_a_file(run, tmp_path):
     assert set(verified.values()) <= {"equal to the last bit", "equal within the bound"}
     status, out, err = run("verify", tmp_path / "m.npz", tmp_path / "all.csv", "--target", "kind")
     assert status == 1
+    assert "certificate(X, y, sample_weight)" in err
     assert "differs" in json.loads(out)["verified"].values()
     assert err.startswith("not verified; what differs: 'class_weights', ")
     bp.AutoClassifier().fit(X[:, :2], Y).save(tmp_path / "auto.npz")

@@ -39,6 +39,31 @@ def test_bayes_factor_of_a_two_by_two_table():
     assert float(found["probability"][0]) == pytest.approx(expit(by_outcome - of_all + logit(0.2)))
 
 
+@pytest.mark.parametrize(
+    "family",
+    [
+        bp.Bernoulli(),
+        bp.Bernoulli("overall"),
+        bp.Categorical(),
+        bp.Poisson(),
+        bp.AveragedTree(),
+        *map(bp.Gaussian, ["diag", "tied_diag", "full", "tied"]),
+        bp.families.GaussianTree(),
+    ],
+    ids=str,
+)
+def test_classes_without_rows_say_nothing(family):
+    """Whatever a column depends on, the distribution of such a class integrates to one."""
+    rows = IRIS[0][:100, :3]
+    if "Gaussian" not in type(family).__name__:
+        rows = (rows > np.median(rows, 0)).astype(int)
+    seen, more = (
+        bp.GenerativeClassifier(family, classes=list(range(k))).fit(rows, IRIS[1][:100]).feature_relevance()
+        for k in (2, 12)
+    )
+    np.testing.assert_allclose(more["log_bayes_factor"], seen["log_bayes_factor"], rtol=1e-6)
+
+
 def _subset_evidences(name, X, y, prior):
     """Log probability of every subset of relevant features, and the predictive of every row under it, by brute
     force."""

@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris, load_wine
 
 import bayesppl as bp
 from bayesppl.analysis.suspicious_rows import noise_rate, wrong_label
+from bayesppl.errors import ImproperError
 
 
 def test_the_probability_of_a_wrong_label_is_that_of_all_classes_it_may_have_been():
@@ -146,6 +147,17 @@ def test_a_fit_that_completes_labels_is_refused():
     completed = bp.GaussianNB(unlabelled="learn", unlabelled_weight=1.0, inference="em").fit(X, y)
     with pytest.raises(bp.NotConjugateError, match="suspicious rows are found by a posterior in closed form"):
         completed.suspicious_rows()
+
+
+def test_rows_that_count_less_may_be_too_few_for_an_improper_prior():
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], [5, 12])
+    rows = rng.normal(size=(17, 2)) + 1.5 * labels[:, None]
+    rows[0] += 3
+    clf = bp.GenerativeClassifier(bp.Gaussian("diag", "flat")).fit(rows, labels)
+    clf.loo()
+    with pytest.raises(ImproperError, match="once rows count with the probability that their label is right"):
+        clf.suspicious_rows()
 
 
 def test_one_class_leaves_no_other_label():

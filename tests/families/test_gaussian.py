@@ -14,6 +14,7 @@ from sklearn.utils.fixes import parse_version
 import bayesppl as bp
 from bayesppl.data.labels import one_hot
 from bayesppl.data.read_table import as_table
+from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families import closed_forms
 
 IRIS = load_iris(return_X_y=True)
@@ -437,6 +438,14 @@ def test_priors_are_those_of_fraley_and_raftery(weights):
     for published in (priors["diag", "fraley-raftery"], priors["spherical", None]):
         np.testing.assert_allclose(published.a, 2)
         np.testing.assert_allclose(published.b, np.trace(covariance) / 2 / 3 / 2)
+
+
+@pytest.mark.parametrize("structure", ["full", "tied"])
+def test_a_class_without_rows_has_no_mean(structure):
+    X, y = load_iris(return_X_y=True)
+    clf = bp.GenerativeClassifier(bp.Gaussian(structure), classes=[0, 1, 2, 3], rule="mle").fit(X, y)
+    with pytest.raises(UndefinedEstimateError, match="class 3 has no rows"):
+        clf.predict(X)
 
 
 def test_rows_are_drawn_from_a_prior_of_columns_that_copy_each_other():

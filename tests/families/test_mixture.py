@@ -309,6 +309,7 @@ def test_what_has_no_closed_form_is_refused():
     ("family", "error", "words"),
     [
         (bp.Mixture(bp.families.StudentT(), 2), NotConjugateError, "conjugate family"),
+        (bp.Mixture(bp.families.GaussianTree(), 2), NotConjugateError, "Mixture takes no trees"),
         (bp.Mixture(bp.Gaussian(), 0), ValueError, "components"),
         (bp.Mixture(bp.Gaussian(), 2, 0.0), ValueError, "concentration"),
         (bp.Product({"both": ([0, 1], bp.Mixture(bp.Gaussian(), 2))}), NotConjugateError, "mixture of the blocks"),

@@ -51,6 +51,9 @@ def test_default_priors_are_free_of_units():
     (centre, spread), (moved, stretched) = rows.median_and_spread(), changed.median_and_spread()
     np.testing.assert_allclose(moved, 100 * centre + 7, rtol=1e-12)
     np.testing.assert_allclose(stretched, 100 * spread, rtol=1e-12)
+    reflected = closed_forms.sufficient_statistics(bound(bp.StudentT()), -X, LABELS).median_and_spread()
+    np.testing.assert_allclose(reflected, [-centre, spread], rtol=1e-12)
+    np.testing.assert_allclose(centre, np.median(X, axis=0), rtol=1e-12)
     # the quartiles of scipy, up to the distance between two neighbours
     np.testing.assert_allclose(spread, stats.iqr(X, axis=0) / 1.349, rtol=0.1)
 

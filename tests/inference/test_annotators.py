@@ -589,8 +589,30 @@ def test_where_em_finds_no_mode_gibbs_draws(family):
 
 
 def test_labels_that_are_impossible_are_refused():
-    with pytest.raises(ValueError, match=r"gives the label .b. probability zero whatever .* of row 2; give"):
+    with pytest.raises(ValueError, match=r"row 2 is labelled 'b', which label_noise gives probability zero"):
         bp.GaussianNB(inference="em", label_noise=[[1.0, 0.0], [1.0, 0.0]]).fit([[0.0], [1.0], [2.0]], list("aab"))
+    never, votes = [[1.0, 0.0], [0.0, 1.0]], [["a", "a"], ["b", "a"], ["b", "b"]]
+    for inference in ("em", "gibbs"):
+        with pytest.raises(ValueError, match=r"item 1 is labelled 'b', 'a', which label_noise gives probability"):
+            bp.dawid_skene(votes, inference=inference, label_noise=never)
+    with pytest.raises(ValueError, match=r"row 1 is labelled 'b', 'a', which label_noise gives probability zero"):
+        bp.GaussianNB(inference="em", label_noise=never).fit([[0.0], [1.0], [2.0]], annotations=votes)
+
+
+def test_labels_of_a_wide_table_keep_their_type_beside_gaps():
+    whole = pd.DataFrame({"a": pd.array([0, 1, 1], "Int64"), "b": pd.array([1, None, 1], "Int64")})
+    assert bp.dawid_skene(whole, inference="em").classes_.tolist() == [0, 1]
+    assert bp.dawid_skene(whole, inference="em").classes_.dtype.kind == "i"
+    assert bp.dawid_skene(whole.astype(float), inference="em").classes_.dtype.kind == "f"
+
+
+@pytest.mark.parametrize(
+    ("column", "cells"), [("item", [1, 2, "x"]), ("annotator", [1, "b", 2]), ("label", [1, "b", 2])]
+)
+def test_names_of_several_types_are_refused_by_their_column(column, cells):
+    votes = pd.DataFrame({"item": [1, 2, 3], "annotator": [1, 1, 2], "label": ["a", "b", "a"]} | {column: cells})
+    with pytest.raises(ValueError, match="y" if column == "label" else f"the column '{column}' mixes labels"):
+        bp.dawid_skene(votes, inference="em")
 
 
 def test_the_prior_beside_rows_without_a_label_is_that_of_the_others():
