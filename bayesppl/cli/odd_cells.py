@@ -76,7 +76,9 @@ def of_others(cells: Counter[str]) -> str:
 
 
 def _na_values(cells: Counter[str]) -> str:
-    return "pass " + " ".join(f"--na-values {shlex.quote(cell)}" for cell, _ in cells.most_common(3))
+    # no argument of a command can hold the NUL character
+    marks = [f"--na-values {shlex.quote(cell)}" for cell, _ in cells.most_common(3) if "\0" not in cell]
+    return "pass " + " ".join(marks) if marks else "leave such cells empty in the file"
 
 
 def of_one_way(odd: Counter[str]) -> Counter[str]:

@@ -42,8 +42,9 @@ class Columns:
             expected = set(self.names)
             surplus = [name for name in table.names if name not in expected]
             if surplus:
+                absent = [name for name in self.names if name not in table.names]
                 raise ValueError(
-                    f"unknown column {surplus[0]!r}{meant(surplus[0], self.names)}; the fit had {list(self.names)}"
+                    f"unknown column {surplus[0]!r}{meant(surplus[0], absent)}; the fit had {list(self.names)}"
                 )
             return table.select(self.names)
         numbers = tuple(map(str, range(len(self.names))))

@@ -112,11 +112,12 @@ class Table(ABC):
 
     def require(self, names: Iterable[Hashable]) -> None:
         """Refuse a table that lacks one of ``names``."""
-        known = set(self.names)
-        absent = [name for name in names if name not in known]
+        wanted, known = dict.fromkeys(names), set(self.names)
+        absent = [name for name in wanted if name not in known]
         if absent:
+            others = [name for name in self.names if name not in wanted]
             raise ValueError(
-                f"missing column {spelled(absent[0])}{meant(absent[0], self.names)}; the table has "
+                f"missing column {spelled(absent[0])}{meant(absent[0], others)}; the table has "
                 f"{listed(self.names)}"
             )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 
 #: Letters of the name of a class below the picture, where three lines must hold two of them.
-LONGEST_CLASS = 18
+_LONGEST_CLASS = 18
+
+# What a class is compared with that is no class itself.
+_NO_CLASS = "all other classes", "the other class"
 
 
 def plot_explanation(
@@ -83,7 +86,8 @@ def plot_explanation(
         averages = found["log_odds"].mean("row")
     if label is None:
         label = found["class"].values[int(np.argmax(averages.fillna(-np.inf).values))]
-    one_of("label", label, found["class"].values.tolist())
+    classes = found["class"].values.tolist()
+    one_of("label", label, classes)
     found, total = found.sel({"class": label}), float(averages.sel({"class": label}))
     weight, lower, upper = _weights(found)
     names = [str(name) for name in found["feature"].values]
@@ -119,8 +123,7 @@ def plot_explanation(
     )
     line = "" if lower is None else f"; line: {found.attrs.get('prob', PROB):.0%} "
     line += "" if lower is None else "interval" if found.sizes["row"] == 1 else "of the rows"
-    label, against = short_names([label, found.attrs["against"]], LONGEST_CLASS)
-    name_axes(ax, f"{what} for {label} against {against}, in nats{line}")
+    name_axes(ax, f"{what} for {against_each_other(label, found.attrs['against'], classes)}, in nats{line}")
     ax.set_title(f"log odds {total:+.3g}", fontsize="medium")
     return tidy(ax)
 
@@ -128,6 +131,13 @@ def plot_explanation(
 def explain(clf: BayesClassifier | AutoClassifier, *arguments: Any, **options: Any) -> xr.Dataset:
     """Explain rows by the method of a classifier."""
     return clf.explain(*arguments, **options)
+
+
+def against_each_other(label: Hashable, other: Hashable, classes: Sequence[Hashable]) -> str:
+    """Write which class is compared with what, in names that are short and differ from those of other classes."""
+    given = [*classes, *({other} - {*classes, *_NO_CLASS})]
+    short = dict(zip(given, short_names(given, _LONGEST_CLASS), strict=True))
+    return f"{short[label]} against {short.get(other, other)}"
 
 
 def infinity(weight: float) -> str:

@@ -10,11 +10,11 @@ from scipy.special import logit
 
 from bayesppl.data.arguments import one_of
 from bayesppl.data.columns import missing
-from bayesppl.data.names import short_names, spelled
+from bayesppl.data.names import spelled
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.estimators.classifier import BayesClassifier
 from bayesppl.kernels.arrays import Array
-from bayesppl.plots.evidence_bars import LONGEST_CLASS, infinity
+from bayesppl.plots.evidence_bars import against_each_other, infinity
 from bayesppl.plots.style import (
     LETTERS_PER_INCH,
     axes_or_new,
@@ -128,8 +128,8 @@ def plot_nomogram(
             _draw_levels(ax, j, np.array(levels, dtype=object), inside)
     _draw_probabilities(ax, len(features), prior)
     name_rows(ax, [*features, f"probability of {label}"])
-    one, other = short_names([label, "the other class" if against is None else against], LONGEST_CLASS)
-    name_axes(ax, f"weight of evidence for {one} against {other}, in nats; lowest line: sum of weights")
+    compared = against_each_other(label, "the other class" if against is None else against, classes)
+    name_axes(ax, f"weight of evidence for {compared}, in nats; lowest line: sum of weights")
     return tidy(ax)
 
 

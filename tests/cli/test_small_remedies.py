@@ -31,6 +31,14 @@ def test_an_unknown_option_points_to_the_help_of_its_command(run):
     assert "No such option '--out'. 'bayesppl fit --help' lists the options" in err
 
 
+def test_no_argument_holds_the_nul_character(run, tmp_path):
+    rows = "".join(f"{i},{i % 3},{'pq'[i % 2]}\n" for i in range(1, 20))
+    (tmp_path / "t.csv").write_text(f"a,b,kind\n{rows}\0,1,p\n")
+    _, _, err = run("compare", tmp_path / "t.csv", "--target", "kind")
+    assert "only 1 of its 20 cells are no numbers" in err
+    assert "leave such cells empty in the file" in err
+
+
 def test_dropped_columns_are_not_asked_for_again_and_a_folder_and_standard_input_are_read(
     run, frame, tmp_path, monkeypatch
 ):

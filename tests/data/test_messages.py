@@ -37,6 +37,12 @@ def test_names_much_like_an_option_are_asked_about(clf):
         clf.predict_proba(X, rule="predictve")
     with pytest.raises(ValueError, match=r"found \['posterior', 'priors'\] \(did you mean 'prior'\?\)$"):
         clf.to_datatree(X, groups=["posterior", "priors"])
+    table = pd.DataFrame({"sepal width": [1.0, 2, 3, 4], "petal width": [2.0, 1, 4, 3]})
+    fitted = bp.GaussianNB().fit(table, list("aabb"))
+    with pytest.raises(ValueError, match=r"missing column 'petal width'; the table has"):  # the other one is there
+        fitted.predict(table[["sepal width"]])
+    with pytest.raises(ValueError, match=r"column 'petal widht' \(did you mean 'petal width'\?\)"):
+        fitted.predict(table.rename(columns={"petal width": "petal widht"}))
     with pytest.raises(ValueError, match=r"'n18', 'n19', … \(30 in all\), found 'z'$"):
         one_of("name", "z", [f"n{j}" for j in range(30)])
 

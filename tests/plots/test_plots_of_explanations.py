@@ -24,6 +24,17 @@ def test_bars_add_up_to_the_log_odds(iris):
     assert ax.get_yticklabels()[0].get_text() == "petal width (cm) = 1.8"
 
 
+def test_classes_whose_names_begin_alike_are_kept_apart():
+    X = pd.DataFrame({"a": [0.0, 1.0, 2.0, 5.0, 6.0, 7.0]})
+    clf = bp.GaussianNB().fit(X, np.repeat(["patients with disease", "patients with disorder"], 3))
+    for label, short in zip(clf.classes_, ("… disease", "… disorder"), strict=True):
+        compared = f"for {short} against"
+        assert compared in plot_explanation(clf, X[:1], label=label).get_xlabel()
+        assert compared in plot_nomogram(clf, X, label).get_xlabel()
+    named = plot_explanation(clf, X[:1], against=clf.classes_[0], label=clf.classes_[1]).get_xlabel()
+    assert "… disorder against … disease" in named.replace("\n", " ")
+
+
 @pytest.mark.parametrize("n_rows", [1, 3])
 def test_infinite_weights_reach_to_the_edge(n_rows):
     X = pd.DataFrame({"cabin": list("AAAAABBB"), "age": [20.0, 31, 40, 27, 33, 45, 52, 38]})

@@ -64,7 +64,8 @@ def read_observed(model: Any, variable: Any, label: Label, inputs: Mapping[Any, 
             advice = (
                 "where something is observed in some rows only, such as cells that are not zero, declare a "
                 "distribution of all rows, as pm.ZeroInflatedPoisson or pm.HurdleGamma; where cells are missing, "
-                "mask them, as in observed=np.ma.masked_invalid(X)"
+                "mask them, as in observed=np.ma.masked_invalid(X); data that are none of these rows belong into "
+                "the priors, as what was learned from them"
             )
         raise ValueError(
             f"{name!r} has shape {observed.shape}, and its leading dimension is not that of the {n_rows} rows of "
