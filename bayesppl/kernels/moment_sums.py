@@ -2,7 +2,8 @@
 
 Deviations are taken from a typical row *of the same class* (the median of the first few), so that all digits are
 kept however far the class lies from zero, and from other classes. Where that row turns out to lie far from the
-mean, as one that hardly counts may, they are taken again from the mean. Rows of float32 are summed in float64.
+mean, as one that hardly counts may, they are taken again from the mean, until that is known to its last digits.
+Rows of float32 are summed in float64.
 """
 
 from __future__ import annotations
@@ -24,9 +25,12 @@ _LANE_BLOCK, _WIDE, _ROWS_FOR_LANES = 1 << 20, 128, 256
 # Up to this many columns a block is so small that BLAS starts no threads, which would cost more than they gain.
 _NARROW, _PRODUCT_CELLS = 64, 400_000
 
-#: Where the square of the distance of a class from its pivot is larger, in variances, a second pass is about its
+#: Where the square of the distance of a class from its pivot is larger, in variances, another pass is about its
 #: mean. So the squares that are summed are at most this many scatters more than the scatter.
 FARTHEST = 4.0
+
+# Each pass finds some sixteen digits of the mean, of three hundred at most.
+_MOST_PASSES = 20
 
 # About a pivot that all classes share: larger ones cost more than four digits.
 _DIGITS_KEPT = 1e4
@@ -52,8 +56,10 @@ def diagonal(X: np.ndarray, responsibilities: csr_array) -> Triple:
     pivot = np.zeros((responsibilities.shape[1], X.shape[1]))
     X, owners, weights = owned_rows(X, responsibilities)
     count, shift, scatter = _cells_about(pivot, np.zeros(pivot.shape, dtype=bool), X, owners, weights)
-    far = _is_far(count * shift**2, scatter).any(0)
-    if far.any():
+    for _ in range(_MOST_PASSES):
+        far = _is_far(count * shift**2, scatter).any(0)
+        if not far.any():
+            break
         means = pivot[:, far] + shift[:, far]
         again = _cells_about(means, np.ones(means.shape, dtype=bool), X[:, far], owners, weights)
         pivot[:, far], (_, shift[:, far], scatter[:, far]) = means, again
@@ -239,7 +245,7 @@ def products(X: np.ndarray, responsibilities: csr_array, tied: bool) -> Triple:
 def shared(X: np.ndarray, shares: np.ndarray, matrix: bool, tied: bool) -> Triple | None:
     """Compute moments of rows that belong to several classes at once, of all classes in one pass.
 
-    Where a class lies so far from the first rows that digits are lost, a second pass is about its mean.
+    Where a class lies so far from the first rows that digits are lost, further passes are about its mean.
 
     Parameters
     ----------
@@ -257,10 +263,22 @@ def shared(X: np.ndarray, shares: np.ndarray, matrix: bool, tied: bool) -> Tripl
     if not np.isfinite(scatter).all():
         return None
     if not (_squares(between, matrix) <= _DIGITS_KEPT * _squares(scatter, matrix)).all():
-        each = [_moments_about(X, shares[:, k : k + 1], mean[k], matrix, False) for k in range(len(count))]
-        mean, scatter = (np.concatenate([found[i] for found in each]) for i in (1, 2))
+        each = [_moments_of_class(X, shares[:, k : k + 1], mean[k], matrix) for k in range(len(count))]
+        mean, scatter = (np.concatenate(found) for found in zip(*each, strict=True))
     scatter = scatter.sum(0) if tied else scatter
     return (count if matrix else np.repeat(count[:, None], X.shape[1], 1)), mean, scatter
+
+
+def _moments_of_class(
+    X: np.ndarray, shares: np.ndarray, pivot: np.ndarray, matrix: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the mean and the scatter of one class, each with an axis of one class."""
+    for _ in range(_MOST_PASSES):
+        _, mean, scatter, between = _moments_about(X, shares, pivot, matrix, False)
+        if not _is_far(_squares(between, matrix), _squares(scatter, matrix)).any():
+            break
+        pivot = mean[0]
+    return mean, scatter
 
 
 def _moments_about(
@@ -303,7 +321,9 @@ def _products_of_one_class(
 ) -> tuple[float, np.ndarray, np.ndarray]:
     pivot = _typical(X[rows[:_TYPICAL_ROWS]])
     count, shift, scatter = _products_about(pivot, X, rows, weights)
-    if _is_far(count * shift**2, np.diagonal(scatter)).any():
+    for _ in range(_MOST_PASSES):
+        if not _is_far(count * shift**2, np.diagonal(scatter)).any():
+            break
         pivot = pivot + shift
         count, shift, scatter = _products_about(pivot, X, rows, weights)
     return count, (pivot + shift if count > 0 else shift), scatter

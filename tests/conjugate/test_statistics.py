@@ -46,11 +46,12 @@ def test_variance_keeps_its_digits_far_from_zero(offset, bar, pieces, matrix):
 
 @pytest.mark.parametrize("n_light", [5, 300])
 @pytest.mark.parametrize(("matrix", "tied"), [(False, False), (True, False), (True, True)])
-def test_rows_that_hardly_count_cost_no_digits(matrix, tied, n_light):
+@pytest.mark.parametrize(("far", "light"), [(1e7, 1e-15), (1e70, 1e-145)])
+def test_rows_that_hardly_count_cost_no_digits(matrix, tied, n_light, far, light):
     """Deviations are taken from a typical row, whatever it weighs; where it is not typical, from the mean."""
     rng = np.random.default_rng(4)
     x, weights = rng.standard_normal(600), rng.random(600)
-    x[:n_light], weights[:n_light] = x[:n_light] + 1e7, weights[:n_light] * 1e-15
+    x[:n_light], weights[:n_light] = x[:n_light] + far, weights[:n_light] * light
     of_class = one_hot(np.zeros(600, int), 1, weights)
     found = moments(np.column_stack([x, -x]), of_class, matrix=matrix, tied=tied)
     numbers, shares = [Fraction(v) for v in x.tolist()], [Fraction(w) for w in weights.tolist()]
