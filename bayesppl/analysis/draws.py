@@ -79,8 +79,16 @@ def narrowed(posterior: Posterior, X: Any) -> tuple[Posterior, Any]:
     return replace(posterior, belief=replace(posterior.belief, parts={**parts, "features": features})), rows
 
 
+def power_factors(fitted: Fitted, draws: int, rng: np.random.Generator) -> Array:
+    """Draw factors of the powers of the calibration by their standard errors: (n_powers, draws, 1, 1)."""
+    if fitted.calibration is None:
+        return np.ones((1, draws, 1, 1))
+    log_sds = fitted.calibration.log_sds[:, None, None, None]
+    return np.exp(log_sds * rng.standard_normal((len(log_sds), draws, 1, 1)))
+
+
 def log_joint_under_draws(
-    fitted: Fitted, drawn: Iterable[Theta], rows: Any, cells: int
+    fitted: Fitted, drawn: Iterable[Theta], factors: Array, rows: Any, cells: int
 ) -> Iterator[tuple[Array, Array]]:
     """Yield log p(y = k, x | θ) of encoded rows, calibrated, and the class weights, some draws at a time.
 
@@ -89,6 +97,8 @@ def log_joint_under_draws(
     fitted : Fitted
     drawn : iterable of Theta
         Portions of the draws.
+    factors : (n_powers, n_draws, 1, 1)
+        Those of :func:`power_factors`.
     rows : encoded rows
     cells : int
         Largest number of (draw, row, class or column) cells at once.
@@ -98,12 +108,14 @@ def log_joint_under_draws(
     log_joint : (n_some_draws, n_rows, n_classes)
     class_weights : (n_some_draws, 1, n_classes)
     """
-    model = fitted.model
+    model, first = fitted.model, 0
     cells_per_draw = rows.shape[0] * max(model.n_classes, rows.shape[1])
     for portion in drawn:
         for theta in in_steps(portion, cells_per_draw, cells):
             weights = theta[CLASS_WEIGHTS]
-            yield fitted.calibrated(model.log_joint(theta), weights).kernel(rows), weights[:, None]
+            some = factors[:, first : first + len(weights)]
+            yield fitted.calibrated(model.log_joint(theta), weights, some).kernel(rows), weights[:, None]
+            first += len(weights)
 
 
 def log_joint_of_blocks(
@@ -113,13 +125,13 @@ def log_joint_of_blocks(
 
     Draws that are too many to be held are drawn again for every block, of no more parameters than it needs.
     """
-    posterior = fitted.posterior
+    posterior, factors = fitted.posterior, power_factors(fitted, draws, rng)
     if draws * numbers_of_draw(posterior) <= _HELD:
         held = list(portions(posterior, draws, deepcopy(rng)))
-        return lambda rows: log_joint_under_draws(fitted, held, rows, cells)
+        return lambda rows: log_joint_under_draws(fitted, held, factors, rows, cells)
 
     def drawn_again(rows: Any) -> Iterator[tuple[Array, Array]]:
         narrow, seen = narrowed(posterior, rows)
-        return log_joint_under_draws(fitted, portions(narrow, draws, deepcopy(rng)), seen, cells)
+        return log_joint_under_draws(fitted, portions(narrow, draws, deepcopy(rng)), factors, seen, cells)
 
     return drawn_again

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import cho_solve
 from scipy.special import log_softmax, softmax
 
-from bayesppl.analysis.draws import log_joint_under_draws, portions
+from bayesppl.analysis.draws import log_joint_under_draws, portions, power_factors
 from bayesppl.analysis.parameter_tables import PROB, coord, tails
 from bayesppl.analysis.uncertainty import probability_draws
 from bayesppl.conjugate import Dirichlet
@@ -149,8 +149,8 @@ def _densities_under_draws(
             parts = probability_draws(fitted, X, some.stop - some.start, rng, logarithm, "uniform")
             yield from np.concatenate(list(parts), axis=1)
         return
-    drawn = portions(fitted.posterior, size, rng)
-    for log_joints, weights in log_joint_under_draws(fitted, drawn, fitted.encode(X), CHUNK_CELLS):
+    factors, drawn = power_factors(fitted, size, rng), portions(fitted.posterior, size, rng)
+    for log_joints, weights in log_joint_under_draws(fitted, drawn, factors, fitted.encode(X), CHUNK_CELLS):
         yield from exchange_weights(log_joints, weights, np.ones(len(fitted.classes)))
 
 

@@ -137,8 +137,9 @@ def probability_draws[T](
 ) -> Iterator[T]:
     """Apply ``finish`` to class probabilities under draws, (n_draws, n_block, n_classes), in blocks of rows.
 
-    Of a model they are p(y = k | x, θ) under posterior draws of θ. Blocks are shared among the threads of the
-    context; see :func:`bayesppl.kernels.ranges.in_order`.
+    Of a model they are p(y = k | x, θ) under posterior draws of θ, and draws of the powers of its calibration by
+    their standard errors: what leave-one-out learned of all rows is known no better. Blocks are shared among the
+    threads of the context; see :func:`bayesppl.kernels.ranges.in_order`.
 
     Of a stack they are p(y = k | x) under draws of members, of temperatures and parameters; a member is drawn by
     its weight. What is not known is which member to believe. An average over members, whose parameters are drawn
@@ -151,7 +152,7 @@ def probability_draws[T](
     if isinstance(fitted, Stack):
         stack, table = fitted, fitted.align(X)
         drawn = draw_members(stack, draws, rng)
-        views = [_view(member, stack.temperature * factors, rng) for member, factors in drawn]
+        views = [_view(member, stack.temperature, factors, rng) for member, factors in drawn]
 
         def of_members(rows: slice) -> T:
             part = table.take(rows)
@@ -164,17 +165,22 @@ def probability_draws[T](
     new = class_weights_in_use(class_weights, fitted.learned.class_count, fitted.model.classes)
 
     def of_parameters(rows: slice) -> T:
-        return finish(_probabilities(log_joints(encoded[rows]), np.ones((size, 1, 1)), new))
+        return finish(_probabilities(log_joints(encoded[rows]), 1.0, size, new))
 
     return in_order(of_parameters, _blocks(encoded.shape[0], size, n_classes), None)
 
 
-def _view(member: Member | Guest, temperatures: Array, rng: np.random.Generator) -> Callable[[Table], Array]:
-    """Return class probabilities by draws of a member, (n_draws, n_rows, n_classes), as a function of rows."""
+def _view(
+    member: Member | Guest, temperature: float, factors: Array, rng: np.random.Generator
+) -> Callable[[Table], Array]:
+    """Return class probabilities by draws of a member, (n_draws, n_rows, n_classes), as a function of rows.
+
+    Draws of parameters hold those of the temperature of the member; elsewhere it has the ``factors``.
+    """
     if isinstance(member, Guest) or isinstance(member.recoding, Leaves):
-        return lambda rows: np.exp(sharpened(member.log_proba(rows), member.class_weights, temperatures))
-    log_joints = log_joint_of_blocks(member.fitted, len(temperatures), rng, CHUNK_CELLS)
-    return lambda rows: _probabilities(log_joints(member.encode(rows)), temperatures)
+        return lambda rows: np.exp(sharpened(member.log_proba(rows), member.class_weights, temperature * factors))
+    log_joints = log_joint_of_blocks(member.fitted, len(factors), rng, CHUNK_CELLS)
+    return lambda rows: _probabilities(log_joints(member.encode(rows)), temperature, len(factors))
 
 
 def draw_members(stack: Stack, draws: int, rng: np.random.Generator) -> list[tuple[Member | Guest, Array]]:
@@ -199,7 +205,7 @@ def _blocks(n_rows: int, n_draws: int, n_classes: int) -> list[slice]:
 
 
 def _probabilities(
-    log_joints: Iterable[tuple[Array, Array]], temperatures: Array, new_weights: Array | None = None
+    log_joints: Iterable[tuple[Array, Array]], temperature: float, draws: int, new_weights: Array | None = None
 ) -> Array:
     """Compute class probabilities under draws of the parameters: (n_draws, n_rows, n_classes).
 
@@ -207,22 +213,24 @@ def _probabilities(
     ----------
     log_joints : iterable
         See :func:`bayesppl.analysis.draws.log_joint_under_draws`.
-    temperatures : (n_draws, 1, 1)
-        One per draw, beside that of the calibration.
+    temperature : float
+        Beside that of the calibration.
+    draws : int
+        Their number.
     new_weights : (n_classes,), optional
         Class weights in the place of those of the draws.
     """
     first, out = 0, np.empty(())
     for log_joint, weights in log_joints:
         some = slice(first, first + len(log_joint))
-        joint = tempered(log_joint, weights, temperatures[some])
+        joint = tempered(log_joint, weights, temperature)
         if new_weights is not None:
             joint, weights = exchange_weights(joint, weights, new_weights), new_weights
         proba, n_impossible = normalise(joint, weights, log=False)
         warn_of_impossible_rows(n_impossible, log_joint[..., 0].size, "rows given a draw of the parameters")
         if not first:
             # the draws of a row and class lie side by side, for quantiles and averages are taken over them
-            out = np.empty((*proba.shape[:0:-1], len(temperatures)))
+            out = np.empty((*proba.shape[:0:-1], draws))
         out[:, :, some] = proba.T
         first = some.stop
     return out.T

@@ -99,7 +99,7 @@ class SparseMeans(Conjugate):
         return np.logaddexp(log_expit(self.log_odds) + own, log_expit(-self.log_odds) + alike)
 
     def log_prob(self, theta: Theta) -> Array:
-        return self._refuse("density")
+        return self._refuse("density", "unlabelled='drop' for rows without a label")
 
     def draw(self, size: int, rng: np.random.Generator) -> Theta:
         own, alike = self.inner.draw(size, rng), self.common.draw(size, rng)

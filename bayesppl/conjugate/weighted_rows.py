@@ -119,12 +119,7 @@ class WeightedRows(Statistics):
         if not len(self.X):
             return np.zeros(self.X.shape[1]), np.ones(self.X.shape[1])
         values = np.asarray(self.X, dtype=np.float64)
-        # halfway where a quantile lies between two rows, so that a reflected column has reflected quantiles
-        either = [
-            sign * np.quantile(sign * values, levels, axis=0, weights=self.weights, method="inverted_cdf")
-            for sign, levels in ((1, [0.25, 0.5, 0.75]), (-1, [0.75, 0.5, 0.25]))
-        ]
-        low, median, high = np.mean(either, axis=0)
+        low, median, high = np.transpose([_quartiles(column, self.weights) for column in values.T])
         spread = (high - low) / 1.349
         squares = (values - np.average(values, axis=0, weights=self.weights)) ** 2
         spread = np.where(spread > 0, spread, np.sqrt(np.average(squares, axis=0, weights=self.weights)))
@@ -133,3 +128,12 @@ class WeightedRows(Statistics):
 
     def _at(self, rows: Array) -> Self:
         return replace(self, X=self.X[rows], codes=self.codes[rows], weights=self.weights[rows])
+
+
+def _quartiles(values: Array, weights: Array) -> Array:
+    """Return the quartiles of weighted values; halfway where one lies between two, up to rounding: (3,)."""
+    order = np.argsort(values)
+    share = np.cumsum(weights[order]) / weights.sum()
+    levels = np.array([0.25, 0.5, 0.75])
+    lower, upper = np.searchsorted(share, levels - ROUNDING), np.searchsorted(share, levels + ROUNDING)
+    return np.asarray((values[order[lower]] + values[order[upper]]) / 2)

@@ -148,7 +148,7 @@ def read_annotated(
         )
     labels: Any
     if is_long:
-        items, annotators, labels = (given.column(name) for name in ("item", "annotator", "label"))
+        items, annotators, labels = given.column("item"), given.column("annotator"), _votes_of(given, "label")
         for name, cells in (("item", items), ("annotator", annotators)):
             absent = missing(cells)
             if absent.any():
@@ -216,14 +216,20 @@ def read_annotated(
 
 
 def _votes_of(given: Table, name: Hashable) -> Array:
-    """Return the labels by one annotator: a gap among integers does not make them floating-point numbers."""
+    """Return labels that were given: a gap among integers does not make them floating-point numbers."""
     cells = given.column(name)
     there = ~missing(cells)
-    if cells.dtype.kind == "f" and there.any() and given.kind(name) == "integer":
+    if cells.dtype.kind == "f" and there.any() and _are_whole(given, name):
         found = np.full(len(cells), None, dtype=object)
         found[there] = cells[there].astype(np.int64).tolist()
         return found
     return np.asarray(cells, dtype=object)
+
+
+def _are_whole(given: Table, name: Hashable) -> bool:
+    """Whether a column is declared as one of integers, or its categories are integers."""
+    levels = given.categories(name)
+    return given.kind(name) == "integer" if levels is None else all(isinstance(level, int) for level in levels)
 
 
 def read_soft(

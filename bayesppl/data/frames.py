@@ -184,7 +184,9 @@ def read_series(y: Any) -> Array | None:
     series = nw.from_native(native, series_only=True, pass_through=True)
     if not isinstance(series, nw.Series):
         return None
-    if series.dtype.is_integer() and series.null_count():
+    categories = getattr(getattr(native, "dtype", None), "categories", None)  # of pandas
+    are_whole = series.dtype.is_integer() or getattr(getattr(categories, "dtype", None), "kind", "") in "iu"
+    if are_whole and series.null_count():
         return np.array(series.to_list(), dtype=object)
     values = np.asarray(series.to_numpy())
     if isinstance(series.dtype, nw.Datetime) and series.dtype.time_zone is not None:

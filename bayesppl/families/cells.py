@@ -32,7 +32,7 @@ from bayesppl.conjugate.shared_cells import pooled, shares_columns
 from bayesppl.conjugate.statistics import Events, Successes
 from bayesppl.data.arguments import by_name
 from bayesppl.data.names import spelled
-from bayesppl.errors import RowError, UndefinedEstimateError
+from bayesppl.errors import RowError
 from bayesppl.families.bound import NumberColumns
 from bayesppl.families.covariates import NO_COVARIATES, Covariates, required
 from bayesppl.families.family import ConjugateFamily, OfColumns
@@ -147,12 +147,7 @@ class CellFamily(OfColumns, ConjugateFamily):
     def mle(self, statistics: Any) -> Theta:
         parameter = self.pair.parameter
         found, per = self.pair.estimate(pooled(getattr(self, parameter), statistics))
-        if (per <= 0).any():
-            k, d = np.argwhere(per <= 0)[0]
-            raise UndefinedEstimateError(
-                f"class {self.classes[k]!r} has no observed value in column {self.columns[d]!r}, so the maximum "
-                f"likelihood estimate of its {parameter} does not exist; use rule='mean' or 'predictive'"
-            )
+        self._require_values(per, parameter)
         return {parameter: found / per}
 
     @final

@@ -22,6 +22,7 @@ from bayesppl.conjugate.membership import Membership
 from bayesppl.data.names import spelled
 from bayesppl.data.notebook import declaration_table
 from bayesppl.data.table import Table
+from bayesppl.errors import UndefinedEstimateError
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.support import REAL_NUMBERS, Support
 from bayesppl.kernels.arrays import Array, Theta
@@ -179,6 +180,26 @@ class OfColumns(Family):
             table.require([self._row_column])
             columns = tuple(name for name in columns if name != self._row_column)
         return replace(self, columns=columns, classes=tuple(classes))
+
+    @final
+    def _require_values(self, count: Array, parameter: str) -> None:
+        """Refuse the maximum likelihood estimate of a class without a value in some column.
+
+        Parameters
+        ----------
+        count : (n_classes, n_features)
+        parameter : str
+
+        Raises
+        ------
+        UndefinedEstimateError
+        """
+        if (count <= 0).any():
+            k, d = np.argwhere(count <= 0)[0]
+            raise UndefinedEstimateError(
+                f"class {self.classes[k]!r} has no observed value in column {self.columns[d]!r}, so the maximum "
+                f"likelihood estimate of its {parameter} does not exist; use rule='mean' or 'predictive'"
+            )
 
 
 def require_family(value: Any) -> Family:

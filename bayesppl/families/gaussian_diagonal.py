@@ -150,11 +150,12 @@ class DiagonalGaussian(IndependentNormals):
         statistics = pooled(self.prior, statistics)
         count = statistics.count.sum(self._axes)
         variance = np.divide(statistics.scatter.sum(self._axes), count, out=np.zeros_like(count), where=count > 0)
-        if (variance <= 0).any() or (statistics.count <= 0).any():
-            bad = np.expand_dims(variance <= 0, self._axes) | (statistics.count <= 0)
-            k, d = np.argwhere(bad)[0]
+        self._require_values(statistics.count, "mean")
+        if (variance <= 0).any():
+            constant = np.broadcast_to(np.expand_dims(variance <= 0, self._axes), statistics.mean.shape)
+            k, d = np.argwhere(constant)[0]
             raise UndefinedEstimateError(
-                f"column {self.columns[d]!r} is constant (or empty) within class {self.classes[k]!r}, so the "
+                f"column {self.columns[d]!r} is constant within class {self.classes[k]!r}, so the "
                 "likelihood has no maximum: a variance of zero makes it infinite. Use rule='map', 'mean' or "
                 "'predictive' with a proper prior, or drop the column."
             )

@@ -46,6 +46,11 @@ class Calibration:
         return self.temperature / factor, self.temperature * factor
 
     @property
+    def log_sds(self) -> Array:
+        """The standard errors of the logarithms of the powers, in the order of :meth:`parts`."""
+        return np.array([self.log_sd])
+
+    @property
     def overall_log_sd(self) -> float:
         """The standard error of log T."""
         return self.log_sd
@@ -103,6 +108,11 @@ class ColumnWeights:
     log_score: float
     log_score_uncalibrated: float
     n_rows: int
+
+    @property
+    def log_sds(self) -> Array:
+        """See :attr:`Calibration.log_sds`."""
+        return self.log_sd
 
     @property
     def overall_log_sd(self) -> float:

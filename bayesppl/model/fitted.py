@@ -115,7 +115,7 @@ class Fitted:
         """Iterate over the powers of the calibration, each with rows that hold the columns it belongs to."""
         return iter([(1.0, X)]) if self.calibration is None else self.calibration.parts(X, self.model.family)
 
-    def calibrated(self, log_joint: LogDensity, class_weights: Array) -> LogDensity:
+    def calibrated(self, log_joint: LogDensity, class_weights: Array, factors: Array | None = None) -> LogDensity:
         """Take log p(y = k, x) of encoded rows, by any parameters, to the powers of the calibration.
 
         Parameters
@@ -123,13 +123,19 @@ class Fitted:
         log_joint : LogDensity
         class_weights : (..., n_classes)
             Those in it, of the same draws.
+        factors : (n_powers, ..., 1, 1), optional
+            Of the powers, for each draw.
         """
         if self.calibration is None:
             return log_joint
         of_rows = class_weights[..., None, :]
 
         def with_powers(evaluate: Evaluate) -> Evaluate:
-            return lambda X: powered(((power, evaluate(rows)) for power, rows in self.parts(X)), of_rows)
+            def terms(X: Any) -> Iterator[tuple[float | Array, Array]]:
+                for unit, (power, rows) in enumerate(self.parts(X)):
+                    yield (power if factors is None else power * factors[unit]), evaluate(rows)
+
+            return lambda X: powered(terms(X), of_rows)
 
         return log_joint.map(with_powers)
 

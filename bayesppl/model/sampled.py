@@ -34,7 +34,7 @@ ModeFinder = Callable[[GenerativeModel, Joint, JointStatistics, Theta], Theta]
 def no_mode_finder(model: GenerativeModel, prior: Joint, statistics: JointStatistics, samples: Theta) -> Theta:
     """Refuse to search a mode without the code of the prior."""
     raise NotConjugateError(
-        "the mode under a prior declared in PyMC has to be searched for, and a file holds no code of it: use "
+        "the mode under a prior without a closed form has to be searched for, and a file holds no code of it: use "
         "rule='mean' or 'predictive'. Declare the model again, and fit it, for rule='map'"
     )
 

@@ -1,14 +1,17 @@
 """Credible intervals of class probabilities and the entropy split, against analytic and brute-force answers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.special import digamma, entr
+from scipy.special import digamma, entr, expit, logit
 from sklearn.datasets import load_iris
 
 import bayesppl as bp
 from bayesppl.analysis import draws as analysis_draws
 from bayesppl.analysis import uncertainty
+from bayesppl.model.calibration import Calibration, ColumnWeights
 
 X, y = load_iris(return_X_y=True)
 
@@ -110,6 +113,56 @@ def test_the_predictive_entropy_is_that_of_the_predictive_whatever_the_rule():
     found = clf.uncertainty(X, draws=5, random_state=0)["predictive_entropy"]
     np.testing.assert_allclose(found, entr(proba).sum(1), rtol=1e-12)
     assert not np.allclose(found, entr(clf.predict_proba(X)).sum(1), rtol=0.1)
+
+
+def test_intervals_hold_the_error_of_the_temperature():
+    """Of so many rows that nothing else is uncertain, the log odds are those of the row times a log-normal 1/T."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(200_000) % 2
+    rows, new = rng.normal(size=(200_000, 1)) + 2 * labels[:, None], np.array([[2.5]])
+    fitted = bp.GaussianNB(class_weights="uniform").fit(rows, labels).fitted_
+    log_odds = np.diff(np.log(bp.GaussianNB(class_weights="uniform").fit(rows, labels).predict_proba(new)))[0, 0]
+    draws, log_sd, prob = 20_000, 0.5, 0.8
+    tempered = replace(fitted, calibration=Calibration(2.0, log_sd, 0.0, 0.0))
+    found = uncertainty.predict_proba_interval(tempered, new, prob, draws, 1)
+    for name, level in (("lower", 0.1), ("median", 0.5), ("upper", 0.9)):
+        z = np.log(logit(found[name].values[0, 1]) * 2 / log_odds) / log_sd
+        error = np.sqrt(level * (1 - level) / draws) / stats.norm.pdf(stats.norm.ppf(level))
+        assert z == pytest.approx(stats.norm.ppf(level), abs=5 * error)
+
+
+def test_every_weight_of_a_column_has_an_error_of_its_own():
+    rng = np.random.default_rng(0)
+    labels = np.arange(200_000) % 2
+    rows, new = rng.normal(size=(200_000, 2)) + 2 * labels[:, None], np.array([[2.5, 2.0]])
+    clf = bp.GaussianNB(class_weights="uniform").fit(rows, labels)
+    shares = clf.explain(new, against=0)["weight"].values[0, :, 0]
+    weights, log_sds, draws = np.array([0.5, 0.8]), np.array([0.6, 0.3]), 20_000
+    of_columns = ColumnWeights(("x0", "x1"), weights, log_sds, 0.1, 0.0, 0.0, 100)
+    weighted = replace(clf.fitted_, calibration=of_columns)
+    drawn = np.concatenate(list(uncertainty.probability_draws(weighted, new, draws, 1, np.copy)), axis=1)[:, 0, 1]
+    means = shares * weights * np.exp(log_sds**2 / 2)
+    variance = (means**2 * np.expm1(log_sds**2)).sum()
+    assert logit(drawn).mean() == pytest.approx(means.sum(), abs=5 * np.sqrt(variance / draws))
+    kurtosis = stats.kurtosis(logit(drawn), fisher=False)
+    assert logit(drawn).var() == pytest.approx(variance, rel=5 * np.sqrt((kurtosis - 1) / draws))
+
+
+@pytest.mark.slow
+def test_intervals_of_calibrated_fits_cover_the_probability():
+    covered = {"temperature": [], None: []}
+    rng = np.random.default_rng(12)
+    for _ in range(100):
+        means, labels = rng.normal(size=(2, 3)), rng.integers(0, 2, 80)
+        rows, new = rng.normal(size=(80, 3)) + means[labels], rng.normal(size=(10, 3)) + means[np.arange(10) % 2]
+        log_density = stats.norm.logpdf(new[:, None], means).sum(2)
+        truth = expit(log_density[:, 1] - log_density[:, 0])
+        for calibration, of in covered.items():
+            clf = bp.GaussianNB(calibration=calibration).fit(rows, labels)
+            found = clf.predict_proba_interval(new, draws=300, random_state=0).sel({"class": 1})
+            of.append(((found["lower"] <= truth) & (truth <= found["upper"])).mean())
+    for of in covered.values():
+        assert np.mean(of) == pytest.approx(0.89, abs=3 * np.std(of) / 10)
 
 
 def test_portions_of_draws_have_class_weights_of_their_own(monkeypatch):

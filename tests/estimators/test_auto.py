@@ -181,6 +181,21 @@ def test_units_do_not_matter(fitted: bp.AutoClassifier) -> None:
         )
 
 
+@pytest.mark.parametrize("value", [0.0, 5.3])
+def test_of_a_column_that_is_constant_but_for_gaps_these_are_learned_from(value: float) -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    gaps = rng.random(60) < 0.2 + 0.6 * y
+    X = pd.DataFrame({"size": rng.normal(size=60) + y, "mark": np.where(gaps, np.nan, value)})
+    plain, scaled = (bp.AutoClassifier().fit(X * unit, y) for unit in (1, 1024))
+    there, absent = X[:1].assign(mark=value), X[:1].assign(mark=np.nan)
+    assert plain.predict_proba(absent)[0, 1] > plain.predict_proba(there)[0, 1] + 0.1
+    new = X[:1].assign(mark=value + 1)  # of which no row says anything
+    with pytest.warns(bp.errors.UnseenLevelWarning):
+        found = [plain.predict_proba(new), scaled.predict_proba(new * 1024)]
+    np.testing.assert_allclose(*found, rtol=1e-9)
+
+
 def test_weights_of_rows_are_numbers_of_rows() -> None:
     X, y = IRIS[::3], SPECIES[::3]
     weight = np.ones(len(y))

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 import bayesppl as bp
+from bayesppl.conjugate.weighted_rows import WeightedRows
 from bayesppl.data.labels import one_hot
 from bayesppl.data.read_table import as_table
 from bayesppl.families import closed_forms
@@ -54,6 +55,12 @@ def test_default_priors_are_free_of_units():
     reflected = closed_forms.sufficient_statistics(bound(bp.StudentT()), -X, LABELS).median_and_spread()
     np.testing.assert_allclose(reflected, [-centre, spread], rtol=1e-12)
     np.testing.assert_allclose(centre, np.median(X, axis=0), rtol=1e-12)
+    for n in (11, 12):  # where quartiles lie on a row, and between two
+        column = np.random.default_rng(n).normal(size=(n, 1))
+        low, median, high = np.quantile(column, [0.25, 0.5, 0.75], method="averaged_inverted_cdf")
+        for weight in (1.0, 0.7, 0.1, 1e3):  # which all rows share
+            rows = WeightedRows(column, np.zeros(n, int), np.full(n, weight), 1)
+            np.testing.assert_allclose(rows.median_and_spread(), [[median], [(high - low) / 1.349]], rtol=1e-12)
     # the quartiles of scipy, up to the distance between two neighbours
     np.testing.assert_allclose(spread, stats.iqr(X, axis=0) / 1.349, rtol=0.1)
 

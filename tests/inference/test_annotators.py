@@ -604,6 +604,9 @@ def test_labels_of_a_wide_table_keep_their_type_beside_gaps():
     assert bp.dawid_skene(whole, inference="em").classes_.tolist() == [0, 1]
     assert bp.dawid_skene(whole, inference="em").classes_.dtype.kind == "i"
     assert bp.dawid_skene(whole.astype(float), inference="em").classes_.dtype.kind == "f"
+    in_lines = whole.rename_axis("item").reset_index().melt("item", var_name="annotator", value_name="label")
+    for table in (in_lines, whole.astype("category"), in_lines.astype({"label": "category"})):
+        assert bp.dawid_skene(table, inference="em").classes_.dtype.kind == "i"
 
 
 @pytest.mark.parametrize(
