@@ -104,12 +104,13 @@ def prior_depends_on_data(fitted: Fitted) -> bool:
 def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
     """Compute the log Bayes factor of every feature between "depends on the class" and "does not".
 
+    Features that are modelled together (a covariance matrix, a shared spherical variance) are judged together, as
+    one block. The one distribution of all classes has the declared prior, resolved for one class; a hierarchical
+    prior keeps what it learned of the classes.
+
     Parameters
     ----------
     fitted : Fitted
-        Features that are modelled together (a covariance matrix, a shared spherical variance) are judged
-        together, as one block. The one distribution of all classes has the declared prior, resolved for one class;
-        a hierarchical prior keeps what it learned of the classes.
     prior : float
         ρ, the prior probability that a feature is relevant.
 

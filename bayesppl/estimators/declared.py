@@ -163,7 +163,9 @@ class DeclaredClassifier(BayesClassifier, ABC):
 
         The file holds the declaration, the sufficient statistics and the posterior (with its draws, where it was
         sampled), but no training rows and no code: of a prior declared in PyMC it keeps the words, so that the
-        loaded fit predicts, but cannot be fitted again. It appears complete or not at all.
+        loaded fit predicts, but has no mode, and cannot be fitted again. The default priors of
+        :class:`~bayesppl.families.StudentT` and :class:`~bayesppl.families.VonMises` are such priors; with them
+        it can be fitted again. The file appears complete or not at all.
 
         Parameters
         ----------
