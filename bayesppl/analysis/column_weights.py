@@ -188,10 +188,13 @@ def learn_weights(
     # of log odds whose weights have not seen the row
     unseen = replace(scores, contrast=without_rows(scores, best)[None])
     temperature = unseen.temperature()
+    # the last temperature sets the level of all weights; how they differ was found before
+    centred = best.covariance - best.covariance.mean(0)
+    centred -= centred.mean(1, keepdims=True)
     return ColumnWeights(
         names,
         np.exp(best.log_weights) / temperature,
-        best.log_sd,
+        centred + unseen.temperature_variance(temperature),
         best.spread,
         unseen.average(1 / temperature),
         scores.average(np.ones(len(names))),
@@ -206,7 +209,9 @@ class Point(NamedTuple):
     ----------
     spread : float
         τ.
-    log_weights, log_sd : (n_factors,)
+    log_weights : (n_factors,)
+    covariance : (n_factors, n_factors)
+        Of their errors.
     height : float
         Of the penalised score.
     log_evidence : float
@@ -216,7 +221,7 @@ class Point(NamedTuple):
 
     spread: float
     log_weights: Array
-    log_sd: Array
+    covariance: Array
     height: float
     log_evidence: float
     root: Any
@@ -261,7 +266,7 @@ def maximum(scores: Scores, spread: float, start: Array) -> Point:
     covariance = scores.covariance(np.exp(found.x), penalty(found.x))
     log_determinants = np.linalg.slogdet(precision)[1] - 2 * np.log(np.diag(root[0])).sum()
     log_evidence = 0.5 * float(log_determinants) - float(found.fun) - 0.5 * spread**2
-    return Point(spread, found.x, np.sqrt(np.diag(covariance)), -float(found.fun), log_evidence, root)
+    return Point(spread, found.x, covariance, -float(found.fun), log_evidence, root)
 
 
 def curvature(scores: Scores, u: Array) -> Array:

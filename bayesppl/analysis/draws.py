@@ -80,11 +80,17 @@ def narrowed(posterior: Posterior, X: Any) -> tuple[Posterior, Any]:
 
 
 def power_factors(fitted: Fitted, draws: int, rng: np.random.Generator) -> Array:
-    """Draw factors of the powers of the calibration by their standard errors: (n_powers, draws, 1, 1)."""
+    """Draw factors of the powers of the calibration, by how well these are known: (n_powers, draws, 1, 1).
+
+    What all powers share is log-normal. How they differ is normal, for columns that repeat each other are known by
+    the sum of their weights, which stays as it is where one has more and another less.
+    """
     if fitted.calibration is None:
         return np.ones((1, draws, 1, 1))
-    log_sds = fitted.calibration.log_sds[:, None, None, None]
-    return np.exp(log_sds * rng.standard_normal((len(log_sds), draws, 1, 1)))
+    root = fitted.calibration.log_root
+    errors = root @ rng.standard_normal((len(root), draws))
+    common = errors.mean(0)
+    return (np.exp(common) * np.maximum(1 + errors - common, 0.0))[..., None, None]
 
 
 def log_joint_under_draws(

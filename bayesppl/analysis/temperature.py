@@ -80,8 +80,7 @@ def learn(log_density: Array, log_weights: Array, codes: Array, row_weights: Arr
     """Learn the temperature that predicts left-out labels best, its error and its gain; see :func:`temper`."""
     scored = Scores.of(log_density[:, :, None], log_weights, codes, row_weights)
     found = scored.temperature()
-    variance = scored.covariance(1 / found, np.array([[PENALTY_SD**-2]]))
-    log_sd = float(np.sqrt(variance[0, 0]))
+    log_sd = float(np.sqrt(scored.temperature_variance(found)))
     return Calibration(found, log_sd, scored.average(1 / found), scored.average(1.0))
 
 
@@ -224,6 +223,10 @@ class Scores:
         slopes = self.row_weights * self.gradients(powers)
         expected = cho_factor(self.information(powers) + penalty)
         return np.asarray(cho_solve(expected, cho_solve(expected, slopes @ slopes.T + penalty).T))
+
+    def temperature_variance(self, temperature: float) -> float:
+        """Estimate the variance of the log of the temperature that was found."""
+        return float(self.covariance(1 / temperature, np.array([[PENALTY_SD**-2]]))[0, 0])
 
     def temperature(self) -> float:
         """Find the maximum, over the power 1/T of one density, of the score less the penalty."""

@@ -83,9 +83,9 @@ def tune(
     -----
     The evidence is about all of p(X | y). Where there are many parameters and few rows its prior predicts labels
     far better; where the model is wrong about p(x | y) (Naive Bayes with copied columns), it can make the model
-    surer of its mistakes, and ``loo`` is the objective to use. Either way the prior depends on the data: intervals
-    under it are a little too narrow, and its evidence compares with that of no other prior. Judge it by rows held
-    out.
+    surer of its mistakes, and ``loo`` is the objective to use. Either way the prior depends on the data, and is
+    taken for known: intervals under it are too narrow from few rows, and its evidence compares with that of no
+    other prior. Judge it by rows held out.
     """
     if tuning.objective == "loo" and rows is None:
         raise ValueError(

@@ -61,6 +61,11 @@ class Moments(Statistics):
         return self.count + self.spare
 
     @property
+    def n_seen(self) -> Array:
+        """Count the classes that have rows, at least one: (n_features,), or () where the scatter is a matrix."""
+        return np.maximum(np.count_nonzero(self.count, axis=0), 1)
+
+    @property
     def is_matrix(self) -> bool:
         """Whether the scatter holds products of features (full covariance)."""
         return self.count.ndim == 1

@@ -61,7 +61,7 @@ class SparseMeans(Conjugate):
         of_all, found = statistics.pooled(), []
         for kappa in _KAPPAS:
             inner = replace_unchecked(weak, kappa=np.full_like(weak.kappa, kappa))
-            common = replace_unchecked(weak, location=weak.location[:1], kappa=len(weak.kappa) * inner.kappa[:1])
+            common = replace_unchecked(weak, location=weak.location[:1], kappa=statistics.n_seen * inner.kappa[:1])
             # the location is made of the same rows, so that only the Bayes factors of columns compare
             gained = inner.log_increment(statistics) - common.log_increment(of_all)
             for odds in _LOG_ODDS:

@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesppl.data.arguments import aligned, labels_of, real
 from bayesppl.data.columns import missing
-from bayesppl.data.frames import index_labels, warn_of_other_orders, warn_of_places
+from bayesppl.data.frames import FrameTable, index_labels, read_series, warn_of_other_orders, warn_of_places
 from bayesppl.data.label_cells import Unlabelled, without_missing
 from bayesppl.data.labels import codes_among, encode_labels, warn_of_minus_one
 from bayesppl.data.names import listed, spelled
@@ -216,20 +216,9 @@ def read_annotated(
 
 
 def _votes_of(given: Table, name: Hashable) -> Array:
-    """Return labels that were given: a gap among integers does not make them floating-point numbers."""
-    cells = given.column(name)
-    there = ~missing(cells)
-    if cells.dtype.kind == "f" and there.any() and _are_whole(given, name):
-        found = np.full(len(cells), None, dtype=object)
-        found[there] = cells[there].astype(np.int64).tolist()
-        return found
+    """Return labels that were given, read as those of ``y`` are: integers beside gaps stay integers."""
+    cells = read_series(given.frame[str(name)]) if isinstance(given, FrameTable) else given.column(name)
     return np.asarray(cells, dtype=object)
-
-
-def _are_whole(given: Table, name: Hashable) -> bool:
-    """Whether a column is declared as one of integers, or its categories are integers."""
-    levels = given.categories(name)
-    return given.kind(name) == "integer" if levels is None else all(isinstance(level, int) for level in levels)
 
 
 def read_soft(

@@ -153,8 +153,8 @@ def _read_numbers(values: Array, name: Hashable) -> Column | None:
     has_gaps = len(present) < len(values)
     if not len(present) or (present.min() == present.max() and not has_gaps):
         return None
-    if present.min() == present.max():  # all that varies is whether it is there: no scale, and one level
-        return Column(name, False, (present[0].item(),), False, True)
+    if present.min() == present.max():  # all that varies is whether a value is there, whatever it is
+        return Column(name, False, (), True, True)
     few: tuple[Hashable, ...] = ()
     if len(np.unique(present[:: max(1, len(present) // _SAMPLE)])) <= FEW_VALUES:
         distinct = np.unique(present)

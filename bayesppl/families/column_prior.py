@@ -85,7 +85,7 @@ class ColumnHierarchy:
 
     def common(self, prior: Any, statistics: Moments) -> Any:
         """Return the prior of one class in place of all, whose variance is that of all rows about one mean."""
-        found = of_one_mean(self.apart(prior), statistics.count)
+        found = of_one_mean(self.apart(prior), statistics.n_seen)
         return replace_unchecked(found, b=found.b * (self.overall / self.within))
 
 
@@ -141,8 +141,7 @@ def _expected(statistics: Moments, varies: Array, scales: Array) -> Array:
 
     It is a K-th of that of all rows, of K classes with numbers. A constant column is as constant in every class.
     """
-    n_seen = np.maximum(np.count_nonzero(statistics.count, axis=0), 1)
-    return np.asarray(scales**2 / np.where(varies, n_seen, 1))
+    return np.asarray(scales**2 / np.where(varies, statistics.n_seen, 1))
 
 
 def _within(statistics: Moments, expected: Array, nu: Any) -> Array:

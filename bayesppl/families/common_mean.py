@@ -120,7 +120,7 @@ def _weights(count: Array) -> tuple[Array, Array]:
     return weights, np.log(shrunk).sum(1) - np.log(weights.sum(1))
 
 
-def of_one_mean(prior: Any, count: Array) -> Any:
+def of_one_mean(prior: Any, n_seen: Array) -> Any:
     """Return the prior of one class in place of K of a learned κ; its mean is the average of their means.
 
     It is worth K times as many rows. Were it worth no more than that of each, the evidence of one mean would be
@@ -130,8 +130,8 @@ def of_one_mean(prior: Any, count: Array) -> Any:
     Parameters
     ----------
     prior : Conjugate
-    count : (n_classes, ...)
-        Rows of each class; the K classes are those that have some.
+    n_seen : (n_features,) or ()
+        K, the number of classes that have rows.
     """
     found = prior.select_classes(np.zeros(1, dtype=np.intp))
-    return replace_unchecked(found, kappa=np.maximum(np.count_nonzero(count, axis=0), 1) * found.kappa)
+    return replace_unchecked(found, kappa=n_seen * found.kappa)

@@ -101,7 +101,7 @@ class Hierarchy:
         if self.is_lent:
             n_classes, n_features = prior.location.shape
             prior = self._prior_given(np.zeros((n_classes, n_features, n_features)), np.zeros(n_classes))
-        return of_one_mean(prior, statistics.count)
+        return of_one_mean(prior, statistics.n_seen)
 
     def log_evidence(self, statistics: Moments) -> Array:
         r"""Return the log evidence of every class given those before it, up to log h: (n_classes,).

@@ -175,10 +175,10 @@ class DiagonalGaussian(IndependentNormals):
     def _fraley_raftery(self, statistics: Moments) -> NormalInverseGamma:
         """Return the prior of Fraley & Raftery (2007): ν = D + 2, and the squares of a scale over K^(2/D)."""
         total, shape = statistics.pooled(), statistics.mean.shape
-        varies = column_variances(total) > 0
+        varies, n_seen = column_variances(total) > 0, statistics.n_seen
         if "feature" in self.shared:
-            varies = varies.any(keepdims=True)
-        b = common_scale(total, self.columns) ** 2 / parts_of_variance(varies, *shape) / 2
+            varies, n_seen = varies.any(keepdims=True), n_seen.max(keepdims=True)
+        b = common_scale(total, self.columns) ** 2 / parts_of_variance(varies, n_seen, shape[1]) / 2
         return NormalInverseGamma(total.mean, 0.01, (shape[1] + 2) / 2, b).sized(shape, self._axes)
 
     def _sparse(self, statistics: Moments) -> SparseMeans:

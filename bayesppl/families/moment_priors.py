@@ -93,7 +93,7 @@ def _require_squares(scales: Array, columns: Sequence[Hashable]) -> None:
         )
 
 
-def parts_of_variance(varies: Array, n_classes: int, dimension: int) -> Array:
+def parts_of_variance(varies: Array, n_classes: Array, dimension: int) -> Array:
     """Return what the variance over all rows is divided by for a class.
 
     A column that never varies is as constant in every class. What stands in for its variance is not divided:
@@ -116,8 +116,8 @@ def fraley_raftery_prior(
     columns : sequence of n_features names
     """
     total = statistics.pooled()
-    n_classes, n_features = statistics.mean.shape
-    part = parts_of_variance(column_variances(total) > 0, n_classes, n_features)
+    n_features = statistics.mean.shape[1]
+    part = parts_of_variance(column_variances(total) > 0, statistics.n_seen, n_features)
     for covariance in _covariances(total, columns):
         psi = covariance / np.sqrt(part[:, None] * part)
         # what the constructor would check holds already
@@ -144,7 +144,7 @@ def regularised_prior(statistics: Moments, columns: Sequence[Hashable]) -> Norma
     columns : sequence of n_features names
     """
     # without any rows, as after all of them were forgotten, the prior is worth one
-    n_classes = 1 if statistics.is_tied else len(statistics.count)
+    n_classes = 1 if statistics.is_tied else statistics.n_seen
     return diagonal_prior(statistics, columns, statistics.n_rows.sum() / n_classes or 1.0)
 
 

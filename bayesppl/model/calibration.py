@@ -11,6 +11,7 @@ import numpy as np
 from bayesppl.data.arguments import one_of
 from bayesppl.families.family import Family
 from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.definite import root_of
 
 Option = Literal["temperature", "weights"]
 OPTIONS: tuple[Option, ...] = get_args(Option)
@@ -46,9 +47,9 @@ class Calibration:
         return self.temperature / factor, self.temperature * factor
 
     @property
-    def log_sds(self) -> Array:
-        """The standard errors of the logarithms of the powers, in the order of :meth:`parts`."""
-        return np.array([self.log_sd])
+    def log_root(self) -> Array:
+        """A root of the covariance of the errors of the logarithms of the powers, which :meth:`parts` yields."""
+        return np.array([[self.log_sd]])
 
     @property
     def overall_log_sd(self) -> float:
@@ -89,8 +90,9 @@ class ColumnWeights:
     weights : (n_units,)
         w. Below 1 where a unit repeats what others say, or its density is too sure; one that is no evidence of
         the class has the weight that the others suggest.
-    log_sd : (n_units,)
-        Standard errors of log w, by the sandwich formula (Godambe 1960; White 1982).
+    covariance : (n_units, n_units)
+        Of the errors of log w, by the sandwich formula (Godambe 1960; White 1982): of how the weights differ, and
+        of their level, which is learned last.
     spread : float
         τ, the standard deviation of log w between units that was assumed: the one of the highest approximate
         evidence.
@@ -103,21 +105,26 @@ class ColumnWeights:
 
     names: tuple[Hashable, ...]
     weights: Array
-    log_sd: Array
+    covariance: Array
     spread: float
     log_score: float
     log_score_uncalibrated: float
     n_rows: int
 
     @property
-    def log_sds(self) -> Array:
-        """See :attr:`Calibration.log_sds`."""
-        return self.log_sd
+    def log_sd(self) -> Array:
+        """The standard errors of log w: (n_units,)."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def log_root(self) -> Array:
+        """See :attr:`Calibration.log_root`."""
+        return root_of(self.covariance)
 
     @property
     def overall_log_sd(self) -> float:
-        """The standard error of the mean of log w, the errors of single ones taken to be independent."""
-        return float(np.sqrt((self.log_sd**2).mean() / len(self.log_sd)))
+        """The standard error of the mean of log w."""
+        return float(np.sqrt(self.covariance.mean()))
 
     @property
     def overall_temperature(self) -> float:

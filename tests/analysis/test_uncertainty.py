@@ -131,21 +131,26 @@ def test_intervals_hold_the_error_of_the_temperature():
         assert z == pytest.approx(stats.norm.ppf(level), abs=5 * error)
 
 
-def test_every_weight_of_a_column_has_an_error_of_its_own():
+@pytest.mark.parametrize("correlation", [0.0, 0.9, 1.0, -1.0])
+def test_weights_of_columns_err_together_as_far_as_they_are_learned_together(correlation):
+    """Log odds of two equal parts grow by exp(c), c the mean of the errors: what one has more the other lacks."""
     rng = np.random.default_rng(0)
     labels = np.arange(200_000) % 2
     rows, new = rng.normal(size=(200_000, 2)) + 2 * labels[:, None], np.array([[2.5, 2.0]])
     clf = bp.GaussianNB(class_weights="uniform").fit(rows, labels)
-    shares = clf.explain(new, against=0)["weight"].values[0, :, 0]
-    weights, log_sds, draws = np.array([0.5, 0.8]), np.array([0.6, 0.3]), 20_000
-    of_columns = ColumnWeights(("x0", "x1"), weights, log_sds, 0.1, 0.0, 0.0, 100)
-    weighted = replace(clf.fitted_, calibration=of_columns)
+    weights = 1 / clf.explain(new, against=0)["weight"].values[0, :, 0]
+    covariance = 0.3**2 * np.array([[1, correlation], [correlation, 1]])
+    of_columns = ColumnWeights(("x0", "x1"), weights, covariance, 0.1, 0.0, 0.0, 100)
+    weighted, draws = replace(clf.fitted_, calibration=of_columns), 20_000
     drawn = np.concatenate(list(uncertainty.probability_draws(weighted, new, draws, 1, np.copy)), axis=1)[:, 0, 1]
-    means = shares * weights * np.exp(log_sds**2 / 2)
-    variance = (means**2 * np.expm1(log_sds**2)).sum()
-    assert logit(drawn).mean() == pytest.approx(means.sum(), abs=5 * np.sqrt(variance / draws))
-    kurtosis = stats.kurtosis(logit(drawn), fisher=False)
-    assert logit(drawn).var() == pytest.approx(variance, rel=5 * np.sqrt((kurtosis - 1) / draws))
+    log_odds, of_mean = logit(drawn), covariance.mean()
+    variance = 4 * np.exp(of_mean) * np.expm1(of_mean)
+    of_parameters = 1e-4  # of so many rows
+    error = np.sqrt((variance + of_parameters) / draws)
+    assert log_odds.mean() == pytest.approx(2 * np.exp(of_mean / 2), abs=5 * error)
+    kurtosis = stats.kurtosis(log_odds, fisher=False)
+    tolerance = of_parameters + 5 * variance * np.sqrt((kurtosis - 1) / draws)
+    assert log_odds.var() == pytest.approx(variance, abs=tolerance)
 
 
 @pytest.mark.slow

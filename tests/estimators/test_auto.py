@@ -3,6 +3,7 @@
 import html
 import warnings
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -190,10 +191,12 @@ def test_of_a_column_that_is_constant_but_for_gaps_these_are_learned_from(value:
     plain, scaled = (bp.AutoClassifier().fit(X * unit, y) for unit in (1, 1024))
     there, absent = X[:1].assign(mark=value), X[:1].assign(mark=np.nan)
     assert plain.predict_proba(absent)[0, 1] > plain.predict_proba(there)[0, 1] + 0.1
-    new = X[:1].assign(mark=value + 1)  # of which no row says anything
-    with pytest.warns(bp.errors.UnseenLevelWarning):
-        found = [plain.predict_proba(new), scaled.predict_proba(new * 1024)]
-    np.testing.assert_allclose(*found, rtol=1e-9)
+    new = X[:1].assign(mark=value + 1)  # of which no row says anything, but that it is there
+    np.testing.assert_allclose(plain.predict_proba(new), plain.predict_proba(there), rtol=1e-12)
+    np.testing.assert_allclose(scaled.predict_proba(new * 1024), plain.predict_proba(there), rtol=1e-9)
+    np.testing.assert_allclose(plain.predict_proba(X.astype("float32")), plain.predict_proba(X), atol=1e-5)
+    exact = X.assign(mark=[None if gap else Decimal(str(value)) for gap in gaps])
+    np.testing.assert_allclose(bp.AutoClassifier().fit(exact, y).predict_proba(exact), plain.predict_proba(X))
 
 
 def test_weights_of_rows_are_numbers_of_rows() -> None:

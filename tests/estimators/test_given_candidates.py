@@ -103,14 +103,15 @@ def test_intervals_draw_a_guest_by_its_weight_as_it_is(fitted: bp.AutoClassifier
     assert len(alone.summary().splitlines()) == 3
 
 
-def test_intervals_use_the_draws_of_a_sampled_member(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uncertainty, "_log_sd", lambda member: 0.0)
+def test_intervals_use_the_draws_of_a_sampled_member() -> None:
     stack, rows = bp.AutoClassifier([bp.GaussianNB()]).fit(X, Y).stack_, X[60:70]
     [member] = stack.members
     exact = member.fitted.posterior
     theta = exact.draws(4, 250, np.random.default_rng(0))
     sampled = Sampled(exact.model, exact.statistics, exact.prior, theta, cast(Any, None))
-    stack = replace(stack, members=(replace(member, fitted=replace(member.fitted, inferred=sampled)),))
+    known = replace(member.fitted.calibration, log_sd=0.0)
+    fitted = replace(member.fitted, inferred=sampled, calibration=known)
+    stack = replace(stack, members=(replace(member, fitted=fitted),))
     flat = {name: np.concatenate(values) for name, values in theta.items()}
     log_weights = np.log(flat["class_weights"])[:, None]
     temperature = member.temperature * stack.temperature

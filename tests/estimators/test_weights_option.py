@@ -67,7 +67,7 @@ def test_every_rule_is_learned_from_refits_without_each_row(rule):
 
 
 def test_weights_of_one_are_no_calibration(weighted):
-    ones = ColumnWeights(tuple("abcdef"), np.ones(6), np.ones(6), 1.0, 0.0, 0.0, 10)
+    ones = ColumnWeights(tuple("abcdef"), np.ones(6), np.eye(6), 1.0, 0.0, 0.0, 10)
     fitted = replace(weighted.fitted_, calibration=ones)
     plain = replace(fitted, calibration=None)
     np.testing.assert_allclose(

@@ -346,7 +346,7 @@ def test_pymc_refuses_an_improper_prior(covariance):
 def test_mle_of_a_constant_column_is_refused_and_nothing_else_is():
     X, y = np.c_[IRIS[0], np.where(IRIS[1] == 1, 3.0, IRIS[0][:, 0])], IRIS[1]
     clf = bp.GaussianNB().fit(X, y)
-    with pytest.raises(bp.UndefinedEstimateError, match=r"column 'x4' is constant .* within class 1"):
+    with pytest.raises(bp.UndefinedEstimateError, match=r"column 'x4' is constant within class 1"):
         clf.predict(X, rule="mle")
     for rule in ("map", "mean", "predictive"):
         assert np.isfinite(clf.predict_proba(X, rule=rule)).all()

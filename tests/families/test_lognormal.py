@@ -131,5 +131,5 @@ def test_refuses_values_that_are_not_positive(value, found):
 
 def test_maximum_likelihood_refuses_a_constant_column():
     clf = classifier(bp.LogNormal()).fit(TABLE.assign(size=[2.0] * 4 + [1, 2, 3, 4, 5.0]), LABELS)
-    with pytest.raises(bp.UndefinedEstimateError, match=r"column 'size' is constant .* within class 'a'"):
+    with pytest.raises(bp.UndefinedEstimateError, match=r"column 'size' is constant within class 'a'"):
         clf.predict(ROWS, rule="mle")

@@ -605,8 +605,14 @@ def test_labels_of_a_wide_table_keep_their_type_beside_gaps():
     assert bp.dawid_skene(whole, inference="em").classes_.dtype.kind == "i"
     assert bp.dawid_skene(whole.astype(float), inference="em").classes_.dtype.kind == "f"
     in_lines = whole.rename_axis("item").reset_index().melt("item", var_name="annotator", value_name="label")
-    for table in (in_lines, whole.astype("category"), in_lines.astype({"label": "category"})):
+    tables = [in_lines, whole.astype("category"), whole.astype("object").astype("category")]
+    for table in (*tables, in_lines.astype({"label": "category"})):
         assert bp.dawid_skene(table, inference="em").classes_.dtype.kind == "i"
+    large = 2**53 + 1  # which no floating-point number is
+    codes = pd.DataFrame(
+        {"a": pd.Categorical([large, large + 1, large]), "b": pd.Categorical([large, None, large])}
+    )
+    assert bp.dawid_skene(codes, inference="em").classes_.tolist() == [large, large + 1]
 
 
 @pytest.mark.parametrize(
