@@ -73,9 +73,9 @@ def test_a_class_without_rows_keeps_its_prior_predictive(family, X, y):
 
 @pytest.mark.parametrize(("covariance", "prior"), [("diag", "columnwise"), ("full", "fraley-raftery")])
 def test_weak_gaussian_prior_with_a_class_without_rows(covariance, prior):
-    # Fraley & Raftery (2007): location and scale are those of all rows, κ = 0.01, ν = D + 2; K counts every class.
-    # Column by column, three rows of the variance within the classes, each of which counts for three at most; half
-    # of that of all rows adds one, for two classes have rows
+    # Fraley & Raftery (2007): location and scale are those of all rows, κ = 0.01, ν = D + 2; K counts the classes
+    # that have rows. Column by column, three rows of the variance within the classes, each of which counts for
+    # three at most; half of that of all rows adds one, for two classes have rows
     rng = np.random.default_rng(2)
     X, y = rng.normal([1.0, 5.0], [1.0, 3.0], (30, 2)), np.repeat([0, 1], 15)
     clf = fitted(bp.Gaussian(covariance, prior), X, y, classes=[0, 1, 2])
@@ -86,7 +86,7 @@ def test_weak_gaussian_prior_with_a_class_without_rows(covariance, prior):
         scale = np.sqrt((share * squares + X.var(0, ddof=1) / 2) / (share * 28 + 1) * inflation)
         expected = stats.t.logpdf(X, 3, X.mean(0), scale).sum(1)
     else:
-        shape = np.cov(X.T) / 3 * (kappa + 1) / kappa / 3
+        shape = np.cov(X.T) / 2 * (kappa + 1) / kappa / 3
         expected = stats.multivariate_t.logpdf(X, X.mean(0), shape, df=3)
     np.testing.assert_allclose(log_density(clf, X)[:, 2], expected, rtol=1e-10)
 
