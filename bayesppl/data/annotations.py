@@ -94,10 +94,11 @@ def doubted(rows: Rows, noise: Any) -> Rows:
 
 def _refuse_impossible(votes: Votes, classes: Array, items: Array | None = None) -> None:
     """Refuse labels that known errors give to rows of no class; items are named where they are no rows."""
-    possible = np.ones((int(votes.rows.max()) + 1, len(classes)), dtype=bool)
-    if votes.are_known:
-        at: Any = votes.annotators, slice(None), votes.labels
-        np.logical_and.at(possible, votes.rows, votes.errors[at] > 0)
+    if not votes.are_known:
+        return
+    possible = np.ones((int(votes.rows.max(initial=-1)) + 1, len(classes)), dtype=bool)
+    at: Any = votes.annotators, slice(None), votes.labels
+    np.logical_and.at(possible, votes.rows, votes.errors[at] > 0)
     impossible = ~possible.any(1)
     if impossible.any():
         row = int(np.argmax(impossible))
@@ -156,7 +157,7 @@ def read_annotated(
                     f"the {name} is missing in row ", int(np.argmax(absent)), " of annotations; drop it"
                 )
     else:
-        cells = np.column_stack([_votes_of(given, name) for name in given.names])
+        cells = np.column_stack([np.asarray(_votes_of(given, name), dtype=object) for name in given.names])
         items, annotators = (places.ravel() for places in np.indices(cells.shape))
         labels = cells.ravel().tolist()
     labels, absent = without_missing(labels, replace(unlabelled, action="drop"))
@@ -217,8 +218,7 @@ def read_annotated(
 
 def _votes_of(given: Table, name: Hashable) -> Array:
     """Return labels that were given, read as those of ``y`` are: integers beside gaps stay integers."""
-    cells = read_series(given.frame[str(name)]) if isinstance(given, FrameTable) else given.column(name)
-    return np.asarray(cells, dtype=object)
+    return np.asarray(read_series(given.frame[str(name)]) if isinstance(given, FrameTable) else given.column(name))
 
 
 def read_soft(

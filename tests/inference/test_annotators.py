@@ -599,6 +599,16 @@ def test_labels_that_are_impossible_are_refused():
         bp.GaussianNB(inference="em", label_noise=never).fit([[0.0], [1.0], [2.0]], annotations=votes)
 
 
+@pytest.mark.parametrize("noise", [bp.LabelNoise(), [[1.0, 0.0], [0.0, 1.0]]])
+def test_labels_in_doubt_may_all_be_missing(noise):
+    options = {"unlabelled": "learn", "unlabelled_weight": 1.0, "classes": ["a", "b"]}
+    fits = [
+        bp.GaussianNB(inference="em", label_noise=doubt, **options).fit([[0.0], [1.0], [2.0], [5.0]], [None] * 4)
+        for doubt in (noise, None)
+    ]
+    np.testing.assert_allclose(*(clf.predict_proba([[0.0]]) for clf in fits), rtol=1e-6)
+
+
 def test_labels_of_a_wide_table_keep_their_type_beside_gaps():
     whole = pd.DataFrame({"a": pd.array([0, 1, 1], "Int64"), "b": pd.array([1, None, 1], "Int64")})
     assert bp.dawid_skene(whole, inference="em").classes_.tolist() == [0, 1]
