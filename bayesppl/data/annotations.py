@@ -87,13 +87,18 @@ def doubted(rows: Rows, noise: Any) -> Rows:
     whole, weights = rows.whole
     alike = np.zeros(len(rows), dtype=np.intp)
     votes = Votes(rows.known_places, alike, rows.codes.astype(np.intp), ("y",), errors, are_known)
-    _refuse_impossible(votes, rows.classes)
+    _refuse_impossible(votes, rows.classes, kept=rows.kept)
     partly = PartlyKnown(whole, np.arange(len(whole)), weights.copy(), None, votes)
     return replace(_all_partly(rows.classes, partly), kept=rows.kept)
 
 
-def _refuse_impossible(votes: Votes, classes: Array, items: Array | None = None) -> None:
-    """Refuse labels that known errors give to rows of no class; items are named where they are no rows."""
+def _refuse_impossible(
+    votes: Votes, classes: Array, items: Array | None = None, kept: Array | None = None
+) -> None:
+    """Refuse labels that known errors give to rows of no class.
+
+    They are named by their ``items``, or by their places among the rows given, of which these were ``kept``.
+    """
     if not votes.are_known:
         return
     possible = np.ones((int(votes.rows.max(initial=-1)) + 1, len(classes)), dtype=bool)
@@ -109,7 +114,7 @@ def _refuse_impossible(votes: Votes, classes: Array, items: Array | None = None)
         )
         if items is not None:
             raise ValueError(f"item {spelled(items[row])}{why}")
-        raise RowError("row ", row, why)
+        raise RowError("row ", row if kept is None else int(kept[row]), why)
 
 
 def read_annotated(

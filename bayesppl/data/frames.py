@@ -179,6 +179,8 @@ def read_series(y: Any) -> Array | None:
     which numpy has not.
     """
     native, pandas = _native(y), nw.dependencies.get_pandas()
+    if pandas is not None and isinstance(native, pandas.MultiIndex):
+        return None
     if pandas is not None and isinstance(native, pandas.api.extensions.ExtensionArray | pandas.Index):
         native = pandas.Series(native)
     series = nw.from_native(native, series_only=True, pass_through=True)

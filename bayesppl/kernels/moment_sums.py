@@ -237,8 +237,9 @@ def products(X: np.ndarray, responsibilities: csr_array, tied: bool) -> Triple:
         by_class = np.split(np.argsort(owners, kind="stable"), ends[:-1])
     for k, rows in enumerate(by_class):
         if len(rows):
-            count[k], mean[k], within = _products_of_one_class(X, rows, weights[rows])
-            scatter[() if tied else k] += within
+            pivot = _typical(X[rows[:_TYPICAL_ROWS]])
+            count[k : k + 1], mean[k], within = _moments_of_class(X, weights[rows, None], pivot, True, rows)
+            scatter[() if tied else k] += within[0]
     return count, mean, scatter
 
 
@@ -259,38 +260,46 @@ def shared(X: np.ndarray, shares: np.ndarray, matrix: bool, tied: bool) -> Tripl
     count, mean, scatter : as :func:`diagonal` and :func:`products` return them
         None where a cell is missing.
     """
-    count, mean, scatter, between = _moments_about(X, shares, _typical(X[:_TYPICAL_ROWS]), matrix, matrix and tied)
+    pivot, pooled = _typical(X[:_TYPICAL_ROWS]), matrix and tied
+    count, mean, scatter, between = _moments_about(X, shares, pivot, matrix, pooled)
     if not np.isfinite(scatter).all():
         return None
-    if not (_squares(between, matrix) <= _DIGITS_KEPT * _squares(scatter, matrix)).all():
+    if not (between <= _DIGITS_KEPT * _squares(scatter, matrix)).all():
         each = [_moments_of_class(X, shares[:, k : k + 1], mean[k], matrix) for k in range(len(count))]
-        mean, scatter = (np.concatenate(found) for found in zip(*each, strict=True))
+        _, mean, scatter = (np.concatenate(found) for found in zip(*each, strict=True))
     scatter = scatter.sum(0) if tied else scatter
     return (count if matrix else np.repeat(count[:, None], X.shape[1], 1)), mean, scatter
 
 
 def _moments_of_class(
-    X: np.ndarray, shares: np.ndarray, pivot: np.ndarray, matrix: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the mean and the scatter of one class, each with an axis of one class."""
+    X: np.ndarray, shares: np.ndarray, pivot: np.ndarray, matrix: bool, taken: np.ndarray | None = None
+) -> Triple:
+    """Compute the moments of one class, each with an axis of one class; of all rows, or of those ``taken``."""
     for _ in range(_MOST_PASSES):
-        _, mean, scatter, between = _moments_about(X, shares, pivot, matrix, False)
-        if not _is_far(_squares(between, matrix), _squares(scatter, matrix)).any():
+        count, mean, scatter, between = _moments_about(X, shares, pivot, matrix, False, taken)
+        if not _is_far(between, _squares(scatter, matrix)).any():
             break
         pivot = mean[0]
-    return mean, scatter
+    return count, mean, scatter
 
 
 def _moments_about(
-    X: np.ndarray, shares: np.ndarray, pivot: np.ndarray, matrix: bool, pooled: bool
+    X: np.ndarray,
+    shares: np.ndarray,
+    pivot: np.ndarray,
+    matrix: bool,
+    pooled: bool,
+    taken: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Compute counts, means and scatters from deviations from a pivot, and what was subtracted of the latter."""
+    """Compute counts, means and scatters from deviations from a pivot, and what was subtracted of the squares."""
     n_classes, n_features = shares.shape[1], X.shape[1]
     first = np.zeros((n_classes, n_features))
     second = np.zeros((1 if pooled else n_classes, *[n_features] * (1 + matrix)))
     cells = _PRODUCT_CELLS // max(n_features, 8) if matrix and n_features <= _NARROW else BLOCK_CELLS
-    for rows in row_blocks(len(X), n_features, cells):
-        Z = np.subtract(X[rows], pivot, dtype=np.float64)
+    for rows in row_blocks(len(shares), n_features, cells):
+        of_block = X[rows] if taken is None else X.take(taken[rows], axis=0)
+        own = None if taken is None or X.dtype != np.float64 else of_block
+        Z = np.subtract(of_block, pivot, dtype=np.float64, out=own)
         weights = shares[rows].T
         first += weights @ Z
         if not matrix:
@@ -298,55 +307,20 @@ def _moments_about(
             second += weights @ Z
             continue
         for k, roots in enumerate(np.sqrt(weights.sum(0, keepdims=True) if pooled else weights)):
-            weighted = Z * roots[:, None]
-            second[k] += weighted.T @ weighted
+            weighted = Z if (roots == 1).all() else Z * roots[:, None]
+            second[k] += weighted.T @ weighted  # a symmetric product, which BLAS computes at half the cost
     count = shares.sum(0)
     present = count[:, None] > 0
     shift = np.divide(first, count[:, None], out=np.zeros_like(first), where=present)
-    between = np.einsum("kd,ke->kde" if matrix else "kd,kd->kd", count[:, None] * shift, shift)
-    between = between.sum(0, keepdims=True) if pooled else between
-    scatter = second - between
-    squares = _squares(scatter, matrix)
+    between = count[:, None] * shift**2
+    subtracted = count[:, None, None] * (shift[:, :, None] * shift[:, None]) if matrix else between
+    second -= subtracted.sum(0) if pooled else subtracted
+    squares = _squares(second, matrix)
     np.maximum(squares, 0.0, out=squares)
-    return count, np.where(present, pivot + shift, 0.0), scatter, between
+    between = between.sum(0, keepdims=True) if pooled else between
+    return count, np.where(present, pivot + shift, 0.0), second, between
 
 
 def _squares(scatter: np.ndarray, matrix: bool) -> np.ndarray:
     """View the sums of squares among sums of products."""
     return np.einsum("kdd->kd", scatter) if matrix else scatter
-
-
-def _products_of_one_class(
-    X: np.ndarray, rows: np.ndarray, weights: np.ndarray
-) -> tuple[float, np.ndarray, np.ndarray]:
-    pivot = _typical(X[rows[:_TYPICAL_ROWS]])
-    count, shift, scatter = _products_about(pivot, X, rows, weights)
-    for _ in range(_MOST_PASSES):
-        if not _is_far(count * shift**2, np.diagonal(scatter)).any():
-            break
-        pivot = pivot + shift
-        count, shift, scatter = _products_about(pivot, X, rows, weights)
-    return count, (pivot + shift if count > 0 else shift), scatter
-
-
-def _products_about(
-    pivot: np.ndarray, X: np.ndarray, rows: np.ndarray, weights: np.ndarray
-) -> tuple[float, np.ndarray, np.ndarray]:
-    """Compute the count, the mean less the pivot, and the scatter of some rows."""
-    n_features = len(pivot)
-    first, second = np.zeros(n_features), np.zeros((n_features, n_features))
-    weighted = bool((weights != 1).any())
-    cells = _PRODUCT_CELLS // max(n_features, 8) if n_features <= _NARROW else BLOCK_CELLS
-    for block in row_blocks(len(rows), n_features, cells):
-        Z = X.take(rows[block], axis=0).astype(np.float64, copy=False)
-        Z -= pivot
-        first += weights[block] @ Z
-        if weighted:
-            Z *= np.sqrt(weights[block])[:, None]
-        second += Z.T @ Z  # a symmetric product, which BLAS computes at half the cost
-    count = float(weights.sum())
-    shift = first / count if count > 0 else np.zeros(n_features)
-    second -= count * np.multiply.outer(shift, shift)
-    variances = np.einsum("dd->d", second)  # a writable view of the diagonal
-    np.maximum(variances, 0.0, out=variances)
-    return count, shift, second

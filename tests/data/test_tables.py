@@ -265,6 +265,7 @@ def test_numbers_and_truth_values_as_labels(labels: Any) -> None:
         (np.array([1, "a"], dtype=object), r"different types.*\(int, str\)"),
         ([True, 2], r"different types.*\(bool, int\)"),
         ([True, "a"], "different types"),
+        (pd.MultiIndex.from_tuples([(0, 1), (1, 1)]), r"different types.*\(tuple\)"),
         ([None, "a"], "missing label in row 0"),
         (["a", np.nan], "missing label in row 1"),
         (np.array([0.0, np.nan]), "missing label in row 1"),

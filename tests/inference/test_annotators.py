@@ -591,6 +591,9 @@ def test_where_em_finds_no_mode_gibbs_draws(family):
 def test_labels_that_are_impossible_are_refused():
     with pytest.raises(ValueError, match=r"row 2 is labelled 'b', which label_noise gives probability zero"):
         bp.GaussianNB(inference="em", label_noise=[[1.0, 0.0], [1.0, 0.0]]).fit([[0.0], [1.0], [2.0]], list("aab"))
+    clf = bp.GaussianNB(inference="em", label_noise=[[1.0, 0.0], [1.0, 0.0]], unlabelled="drop")
+    with pytest.raises(ValueError, match=r"row 1 is labelled 'b'"):
+        clf.fit([[0.0], [1.0], [2.0]], [None, "b", "a"])
     never, votes = [[1.0, 0.0], [0.0, 1.0]], [["a", "a"], ["b", "a"], ["b", "b"]]
     for inference in ("em", "gibbs"):
         with pytest.raises(ValueError, match=r"item 1 is labelled 'b', 'a', which label_noise gives probability"):
