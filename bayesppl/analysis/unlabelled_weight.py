@@ -158,9 +158,11 @@ def _score(
     learned = learn(density_of(np.tile(log_joint, (2, 1)), log_weights), log_weights, codes, succession)
     # a few rows do not show that densities deserve more trust than the model has in them
     if not tempered or learned.temperature < 1:
-        learned = replace(learned, temperature=1.0, log_score=learned.log_score_uncalibrated)
-    log_joint = powered([(1 / learned.temperature, log_joint)], class_weights)
-    return learned, log_scores(log_probabilities(log_joint, class_weights), rows.codes)
+        learned = replace(learned, temperature=1.0)
+    at_powers = (powered([(power, log_joint)], class_weights) for power in (1.0, 1 / learned.temperature))
+    without, scores = (log_scores(log_probabilities(of_rows, class_weights), rows.codes) for of_rows in at_powers)
+    averages = (float(np.average(of_rows, weights=rows.weights)) for of_rows in (scores, without))
+    return replace(learned, **dict(zip(("log_score", "log_score_uncalibrated"), averages, strict=True))), scores
 
 
 def _best(log_scores: Array, row_weights: Array) -> int:

@@ -46,7 +46,8 @@ class Column:
         Whether its values are numbers; few whole ones may still be codes of levels.
     levels : tuple
         Different values, where they are few or no numbers; those of one row only are left out. Numbers ascend,
-        other levels are in the order of their frequency.
+        other levels are in the order of their frequency. None where all that is learned is whether a number is
+        there.
     has_others : bool
         Whether there were values of one row only: what is new later counts among them, and is missing where there
         were none.
@@ -105,6 +106,10 @@ class Column:
             values = _floats(table, self.name)
             bins = np.searchsorted(self.step_edges if view == "steps" else self.edges, values, side="left")
             return np.where(np.isnan(values), -1, bins)
+        if not self.levels:  # whether a number is there
+            values = _floats(table, self.name)
+            _refuse_infinite(values, self.name)
+            return np.where(np.isnan(values), -1, -2)
         found, codes = factorize(table.column(self.name), self.name)
         known = {level: place for place, level in enumerate(self.levels)}
         refuse_other_types(self.name, known, found, codes)
@@ -141,14 +146,7 @@ def _read_levels(cells: Array, name: Hashable) -> Column | None:
 
 
 def _read_numbers(values: Array, name: Hashable) -> Column | None:
-    infinite = np.isinf(values)
-    if infinite.any():
-        row = int(infinite.argmax())
-        raise RowError(
-            f"column {name!r} holds {values[row]:g} in row ",
-            row,
-            ", where a finite number must be; replace infinities, or drop the rows that hold them",
-        )
+    _refuse_infinite(values, name)
     present = values[~np.isnan(values)]
     has_gaps = len(present) < len(values)
     if not len(present) or (present.min() == present.max() and not has_gaps):
@@ -174,6 +172,17 @@ def _read_numbers(values: Array, name: Hashable) -> Column | None:
         _edges(ordered, bins),
         _edges(ordered, _STEPS),
     )
+
+
+def _refuse_infinite(values: Array, name: Hashable) -> None:
+    infinite = np.isinf(values)
+    if infinite.any():
+        row = int(infinite.argmax())
+        raise RowError(
+            f"column {name!r} holds {values[row]:g} in row ",
+            row,
+            ", where a finite number must be; replace infinities, or drop the rows that hold them",
+        )
 
 
 def _quantiles(ordered: Array, parts: int) -> Array:

@@ -48,9 +48,7 @@ class UnlabelledGain:
 
     def __str__(self) -> str:
         if not self.weight:
-            raised = self.calibration.log_score - self.calibration.log_score_uncalibrated
-            by = f" but by the temperature, which raises the log score by {raised:.3g}" if self.tempers else ""
-            return f"weight 0, so that they change nothing{by}"
+            return f"weight 0, so that they change nothing{' but by the temperature' if self.tempers else ''}"
         return (
             f"weight {self.weight:.3g}, gain {self.gain:.3g} ± {self.standard_error:.2g} in the log score of a "
             "labelled row left out"

@@ -73,6 +73,19 @@ def test_rows_that_hurt_are_left_out():
     )
 
 
+def test_promised_scores_are_those_of_labelled_rows():
+    """And not of the one row more that the temperature is learned from."""
+    X, y = WRONG
+    clf = learned(WRONG, 12)
+    assert clf.unlabelled_gain().weight == 0
+    labels = hidden(y, 12)
+    is_labelled = np.array([label is not None for label in labels])
+    alone = bp.GaussianNB().fit(X[is_labelled], y[is_labelled])
+    calibration = clf.fitted_.calibration
+    assert calibration.log_score_uncalibrated == pytest.approx(alone.loo().log_score[0])
+    assert calibration.log_score == pytest.approx(clf.loo().log_score[0])
+
+
 def test_a_given_weight_that_hurts_is_warned_of():
     X, y = WRONG
     clf = bp.GaussianNB(unlabelled="learn", inference="em", unlabelled_weight=1.0)

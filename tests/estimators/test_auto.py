@@ -197,6 +197,9 @@ def test_of_a_column_that_is_constant_but_for_gaps_these_are_learned_from(value:
     np.testing.assert_allclose(plain.predict_proba(X.astype("float32")), plain.predict_proba(X), atol=1e-5)
     exact = X.assign(mark=[None if gap else Decimal(str(value)) for gap in gaps])
     np.testing.assert_allclose(bp.AutoClassifier().fit(exact, y).predict_proba(exact), plain.predict_proba(X))
+    for wrong, message in (("?", "text '\\?' in row 0"), (np.inf, "holds inf in row 0")):
+        with pytest.raises(ValueError, match=message):
+            plain.predict_proba(X[:1].assign(mark=wrong))
 
 
 def test_weights_of_rows_are_numbers_of_rows() -> None:
