@@ -50,8 +50,10 @@ def sample(
     y : label or (n,) labels, optional
         Classes of the rows; drawn from the class weights by default.
     rule : {"predictive", "mle", "map", "mean"}, optional
-        ``predictive`` draws parameters from the posterior first, for every row anew, so that each row has density
-        p(y, x | D); the others draw all rows given one estimate.
+        ``predictive`` draws parameters from the posterior first, so that each row has density p(y, x | D): for
+        every row anew, or a thousand times, if there are more rows. Those of one draw are not independent of each
+        other, so that an average over all rows does not come closer to that of p(y, x | D) than one over a thousand
+        draws. The other rules draw all rows given one estimate.
     random_state : int, optional
     covariates : mapping of str to number or (n,) array, optional
         What rows are simulated given: the ``"trials"`` of :class:`~bayesppl.Binomial` rows and the ``"exposure"``
