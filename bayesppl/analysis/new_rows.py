@@ -51,8 +51,8 @@ def sample(
         Classes of the rows; drawn from the class weights by default.
     rule : {"predictive", "mle", "map", "mean"}, optional
         ``predictive`` draws parameters from the posterior first, so that each row has density p(y, x | D): for
-        every row anew, or a thousand times, if there are more rows. Those of one draw are not independent of each
-        other, so that an average over all rows does not come closer to that of p(y, x | D) than one over a thousand
+        every row anew, or a thousand times, if there are more rows. Rows of one draw are not independent of each
+        other, so that averages over more rows come no closer to those of p(y, x | D) than averages over a thousand
         draws. The other rules draw all rows given one estimate.
     random_state : int, optional
     covariates : mapping of str to number or (n,) array, optional

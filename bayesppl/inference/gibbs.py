@@ -30,8 +30,10 @@ from bayesppl.model.sampled import Sampled
 class Gibbs(Inference):
     """Gibbs sampling: rows partly known are completed by a draw given the parameters, then these given all rows.
 
-    Chains start at draws given the rows that are known. Where nothing is unknown of rows that count, the closed
-    form is used.
+    Chains start at draws given the rows that are known, or, where these do not determine all parameters, given the
+    best completion that some short searches find: that of mixtures, and of classes that have no labelled row. So
+    all chains number components alike; but of a posterior with several modes they see one, and R-hat shows nothing
+    of the others. Where nothing is unknown of rows that count, the closed form is used.
 
     Parameters
     ----------
