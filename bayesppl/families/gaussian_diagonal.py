@@ -169,8 +169,7 @@ class DiagonalGaussian(IndependentNormals):
         prior = NormalInverseGamma.improper(statistics.mean.shape, self._axes, power)
         cells_per_row = statistics.mean.shape[1] if "feature" in self.shared else 1
         needed = np.floor(-2 * prior.a.max() / cells_per_row) + 1
-        per = "in all" if "class" in self.shared else "in each class"
-        return require_proper(prior, statistics, self.classes, needed, per)
+        return require_proper(prior, statistics, self.classes, self.columns, needed, "class" in self.shared)
 
     def _fraley_raftery(self, statistics: Moments) -> NormalInverseGamma:
         """Return the prior of Fraley & Raftery (2007): ν = D + 2, and the squares of a scale over K^(2/D)."""

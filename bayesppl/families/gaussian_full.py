@@ -192,8 +192,7 @@ class FullGaussian(CorrelatedNormals):
     def _improper(self, statistics: Moments, power: float) -> NormalInverseWishart:
         prior = NormalInverseWishart.improper(statistics.mean.shape, self.tied, power)
         needed = len(self.columns) - prior.nu.max()
-        per = "in all" if self.tied else "in each class"
-        return require_proper(prior, statistics, self.classes, needed, per)
+        return require_proper(prior, statistics, self.classes, self.columns, needed, self.tied)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,17 +26,28 @@ VARIANCE_ROWS = 3.0
 
 
 def require_proper(
-    prior: Any, statistics: Moments, classes: Sequence[Hashable], rows_needed: float, per: str
+    prior: Any,
+    statistics: Moments,
+    classes: Sequence[Hashable],
+    columns: Sequence[Hashable],
+    rows_needed: float,
+    tied: bool,
 ) -> Any:
     """Return an improper prior if these rows make its posterior proper; refuse it otherwise."""
-    proper = prior.update(statistics).is_proper()
-    if not proper.all():
+    if not prior.update(statistics).is_proper().all():
         count = statistics.count if statistics.is_matrix else statistics.count.min(1)
-        rows = ", ".join(f"{label!r}: {n:g}" for label, n in zip(classes, count, strict=True))
+        found = "rows found: " + ", ".join(f"{label!r}: {n:g}" for label, n in zip(classes, count, strict=True))
+        squares = statistics.within[None] if tied else statistics.scatter
+        squares = np.einsum("kdd->kd", squares) if statistics.is_matrix else squares
+        constant = np.argwhere(squares <= 0)
+        if len(constant) and (count.sum() if tied else count.min()) >= rows_needed:
+            k, d = constant[0]
+            where = "every class" if tied else f"class {classes[k]!r}"
+            found += f"; column {columns[d]!r} is constant within {where}"
         raise ImproperError(
-            f"the posterior is improper: this prior needs at least {rows_needed:g} rows {per}, whose columns vary "
-            f"and do not copy each other (rows found: {rows}). Add rows, or use a proper prior, such as the "
-            "default."
+            f"the posterior is improper: this prior needs at least {rows_needed:g} rows in "
+            f"{'all' if tied else 'each class'}, whose columns vary and do not copy each other ({found}). Add "
+            "rows, or use a proper prior, such as the default."
         )
     return prior
 

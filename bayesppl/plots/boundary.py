@@ -121,6 +121,8 @@ def _boundary(ax: Axes, across: Array, up: Array, probabilities: Array, *, color
     from matplotlib.collections import LineCollection
 
     n_classes, lines = probabilities.shape[1], list[Any]()
+    if n_classes < 2:
+        return
     second, first = np.partition(probabilities, -2, axis=1)[:, -2:].T
     for k in range(n_classes if n_classes > 2 else 1):
         own = probabilities[:, k]

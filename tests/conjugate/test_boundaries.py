@@ -129,6 +129,17 @@ def test_too_few_rows_in_one_class_alone_are_refused(structure):
         bp.GenerativeClassifier(bp.Gaussian(structure, "jeffreys")).fit(X, y)
 
 
+@pytest.mark.parametrize(
+    ("structure", "where"),
+    [("full", "class 1"), ("diag", "class 1"), ("tied", "every class"), ("tied_diag", "every class")],
+)
+def test_a_column_that_leaves_a_posterior_improper_is_named(structure, where):
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    X[y == 1 if where == "class 1" else y < 2, 1] = 3.0
+    with pytest.raises(bp.ImproperError, match=f"0: 20, 1: 20; column 'x1' is constant within {where}"):
+        bp.GenerativeClassifier(bp.Gaussian(structure, "jeffreys")).fit(X, y)
+
+
 def test_one_improper_block_leaves_no_evidence_and_no_draws_of_the_prior():
     X = np.random.default_rng(0).normal(size=(40, 2))
     blocks = {"sure": (["x0"], bp.Gaussian("diag")), "vague": (["x1"], bp.Gaussian("diag", "jeffreys"))}

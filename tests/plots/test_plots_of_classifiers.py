@@ -73,6 +73,13 @@ def test_draws_have_boundaries_of_their_own(two):
     assert many > few
 
 
+def test_one_class_has_no_boundary():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    clf = bp.GaussianNB(classes=["only"]).fit(X, ["only"] * 40)
+    ax = plots.plot_decision_boundary(clf, X)
+    assert not any(len(lines.get_segments()) for lines in ax.collections if hasattr(lines, "get_segments"))
+
+
 def test_a_boundary_needs_two_features_and_densities_one(iris):
     X, y = iris
     clf = bp.GaussianNB().fit(X, y)
