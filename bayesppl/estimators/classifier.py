@@ -95,7 +95,7 @@ class BayesClassifier(Shell[Fitted], ABC):
     @property
     def class_count_(self) -> Array:
         """Return the total weight of the rows of each class: (n_classes,)."""
-        return self._held.learned.class_count
+        return self._held.learned.class_count.copy()
 
     def predict_proba(
         self, X: Any, rule: RuleName | None = None, class_weights: ClassWeights | None = None

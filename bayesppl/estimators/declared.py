@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -263,7 +264,8 @@ def with_gaps_apart(clf: DeclaredClassifier, rows: Rows) -> Rows:
 
 def start(clf: DeclaredClassifier, rows: Rows) -> Learned:
     """Bind the declaration of an estimator to its first rows, and sum them."""
-    return Learned.start(clf.declaration, rows, type(clf).__name__, clf.n_jobs, clf.missing_labels)
+    # arrays of the caller may change after the fit
+    return Learned.start(deepcopy(clf.declaration), rows, type(clf).__name__, clf.n_jobs, clf.missing_labels)
 
 
 def warn_of_first_batch(learned: Learned) -> None:

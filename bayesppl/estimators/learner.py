@@ -340,9 +340,8 @@ class Learner(DeclaredClassifier, ABC):
         """
         other = clone(self).set_params(tuning=Tuning(objective, names, max_steps))
         held = training_rows(self.fitted_)
-        return cast(
-            Self, other._adopt(other._infer(self._summed() if held is None else self.fitted_.learned, held))
-        )
+        learned = self._summed() if held is None else self._as_declared()
+        return cast(Self, other._adopt(other._infer(learned, held)))
 
     def _determined(self) -> Learned:
         """Return what was learned, where it determines the posterior."""
@@ -353,13 +352,16 @@ class Learner(DeclaredClassifier, ABC):
 
     def _summed(self) -> Learned:
         """Return what was learned, where sums hold all of it."""
-        learned = self.fitted_.learned
-        if learned.completed is not None:
+        if self.fitted_.learned.completed is not None:
             raise ValueError(COMPLETED_AGAIN)
+        return self._as_declared()
+
+    def _as_declared(self) -> Learned:
+        """Return what was learned, where it is of the model that is declared, to read further rows as declared."""
+        learned = self.fitted_.learned
         if learned.declaration is not None and not same(learned.declaration, self.declaration):
             raise ValueError(
-                "a parameter that defines the model (its family, priors or class weights) was changed by "
-                "set_params after the fit, whose sums are those of the former model; set it back, or fit all rows "
-                "anew"
+                "the sums of this fit are those of another model: a parameter that defines it (its family, priors "
+                "or class weights) was changed since, by set_params or in place; set it back, or fit all rows anew"
             )
-        return learned
+        return replace(learned, unlabelled=self.missing_labels)

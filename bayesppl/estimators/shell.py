@@ -77,7 +77,7 @@ class Shell[F: Fitted | Stack](ClassifierMixin, BaseEstimator, ABC):
     @property
     def classes_(self) -> Array:
         """Return the labels in the order of the class axis: (n_classes,)."""
-        return self._held.classes
+        return self._held.classes.copy()
 
     @property
     def n_features_in_(self) -> int:
