@@ -26,8 +26,8 @@ __all__ = [
     "UnseenLevelWarning",
 ]
 
-# Folders whose lines no user wrote: this package, and what calls it on behalf of a user, as a pipeline does.
-_PACKAGE, _CALLERS = Path(__file__).parent, ("sklearn", "joblib")
+# Folders whose lines no user wrote: this package, and what calls it for a user, as a pipeline or a decorator does.
+_PACKAGE, _CALLERS = Path(__file__).parent, ("sklearn", "joblib", "numpy")
 
 
 def warn(message: str, category: type[Warning]) -> None:

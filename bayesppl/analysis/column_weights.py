@@ -145,7 +145,7 @@ def column_weights(fitted: Fitted) -> xr.Dataset:
     if not isinstance(found, ColumnWeights):
         raise ValueError("this fit has no weights of its columns: fit with calibration='weights'")
     lower, upper = found.intervals
-    values = {"weight": found.weights, "log_sd": found.log_sd, "lower": lower, "upper": upper}
+    values = {"weight": found.weights.copy(), "log_sd": found.log_sd, "lower": lower, "upper": upper}
     return xr.Dataset(
         {name: ("column", value) for name, value in values.items()}, coords={"column": coord(list(found.names))}
     )

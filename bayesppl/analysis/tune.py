@@ -89,9 +89,9 @@ def tune(
     """
     if tuning.objective == "loo" and rows is None:
         raise ValueError(
-            "objective='loo' scores the rows of the fit, which are not held any more (after loading or "
-            "partial_fit they never are). Use objective='evidence', which needs only the sums that are kept, or "
-            "fit all rows again"
+            "tuning by leave-one-out scores the rows of the fit, which are not held any more (after loading, "
+            "partial_fit, merge, forget or discount they never are). Tune by 'evidence', which needs only the "
+            "sums that are kept, or fit all rows again"
         )
     if rows is not None and not statistics.parts[CLASS_WEIGHTS].counts.any():
         raise ValueError(

@@ -94,8 +94,8 @@ class StackAnswers(Shell[Stack]):
         """Return the weights of the models that matter, over "model", the largest first."""
         import xarray as xr
 
-        stack = self.stack_
-        return xr.DataArray(stack.weights, dims=["model"], coords={"model": [m.name for m in stack.members]})
+        names = [member.name for member in self.stack_.members]
+        return xr.DataArray(self.stack_.weights.copy(), dims=["model"], coords={"model": names})
 
     def recode(self, X: Any, model: str) -> pd.DataFrame:
         """Recode the columns of ``X`` as one of the models takes them.

@@ -38,6 +38,9 @@ from bayesppl.families.trees import TreeFamily
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.kernels.tree_sums import directed_edges
 
+# Two million pairs, whose names and tables take gigabytes
+_MOST_COLUMNS = 2048
+
 _INCOMPLETE = (
     "trees cannot be fitted to incomplete rows in closed form. Drop or impute them, write gaps among texts as a "
     "level of their own, as by X['column'].fillna('missing'), or use bayesppl.MixedNB, which skips missing cells "
@@ -116,6 +119,11 @@ class AveragedTree(TreeFamily):
 
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
         whole("bins", self.bins, 2)
+        if len(table.names) > _MOST_COLUMNS:
+            raise ValueError(
+                f"every pair of {len(table.names):,} columns has a table of its own, and at most "
+                f"{_MOST_COLUMNS:,} columns are taken. Choose some, or hold them independent (bayesppl.MixedNB)"
+            )
         bins: list[tuple[Cuts, tuple[Hashable, ...]]] = list(zip(self.cuts, self.outcomes, strict=True))
         if not bins:  # further rows do not move them
             levels, weights = (

@@ -16,6 +16,7 @@ import numpy as np
 from bayesppl.conjugate import NormalInverseWishart
 from bayesppl.conjugate.conjugate import replace_unchecked
 from bayesppl.conjugate.moments import Moments, degrees, degrees_within
+from bayesppl.data.names import listed
 from bayesppl.errors import ImproperError
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.definite import LOST, is_positive_definite, weakest_direction
@@ -34,16 +35,21 @@ def require_proper(
     tied: bool,
 ) -> Any:
     """Return an improper prior if these rows make its posterior proper; refuse it otherwise."""
-    if not prior.update(statistics).is_proper().all():
-        count = statistics.count if statistics.is_matrix else statistics.count.min(1)
-        found = "rows found: " + ", ".join(f"{label!r}: {n:g}" for label, n in zip(classes, count, strict=True))
-        squares = statistics.within[None] if tied else statistics.scatter
-        squares = np.einsum("kdd->kd", squares) if statistics.is_matrix else squares
-        constant = np.argwhere(squares <= 0)
-        if len(constant) and (count.sum() if tied else count.min()) >= rows_needed:
-            k, d = constant[0]
-            where = "every class" if tied else f"class {classes[k]!r}"
-            found += f"; column {columns[d]!r} is constant within {where}"
+    proper = prior.update(statistics).is_proper()
+    if not proper.all():
+        by_column = statistics.count.reshape(len(classes), -1)
+        least = int(by_column.min(0).argmin())
+        count, of = by_column[:, least], "rows"
+        if (count != by_column.T).any():  # of gaps
+            of = f"numbers of column {columns[least]!r}"
+        found = f"{of} found: " + ", ".join(f"{label!r}: {n:g}" for label, n in zip(classes, count, strict=True))
+        k = 0 if tied else int(np.argwhere(~proper)[0, 0])
+        if (count.sum() if tied else count[k]) >= rows_needed:
+            scatter = statistics.within if tied else statistics.scatter[k]
+            places = weakest_direction(scatter) if statistics.is_matrix else np.flatnonzero(scatter <= 0).tolist()
+            names = listed([columns[d] for d in places])
+            what = "is constant" if len(places) == 1 else "are constant, or copies or sums of each other"
+            found += f"; within {'every class' if tied else f'class {classes[k]!r}'} {names} {what}"
         raise ImproperError(
             f"the posterior is improper: this prior needs at least {rows_needed:g} rows in "
             f"{'all' if tied else 'each class'}, whose columns vary and do not copy each other ({found}). Add "

@@ -278,9 +278,7 @@ def test_batches_tune_to_what_one_fit_tunes_to(tmp_path):
     assert loaded.tuning_.equals(parts.tuning_)
     again = loaded.tune_prior()  # from the sums alone
     np.testing.assert_allclose(again.predict_log_proba(IRIS[0]), parts.predict_log_proba(IRIS[0]), rtol=1e-9)
-    with pytest.raises(
-        ValueError, match=r"rows of the fit, which are not held any more.*Use objective='evidence'"
-    ):
+    with pytest.raises(ValueError, match=r"rows of the fit, which are not held any more.*Tune by 'evidence'"):
         loaded.tune_prior(objective="loo")
 
 

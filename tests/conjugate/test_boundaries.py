@@ -136,8 +136,23 @@ def test_too_few_rows_in_one_class_alone_are_refused(structure):
 def test_a_column_that_leaves_a_posterior_improper_is_named(structure, where):
     X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
     X[y == 1 if where == "class 1" else y < 2, 1] = 3.0
-    with pytest.raises(bp.ImproperError, match=f"0: 20, 1: 20; column 'x1' is constant within {where}"):
+    with pytest.raises(bp.ImproperError, match=f"0: 20, 1: 20; within {where} 'x1' is constant"):
         bp.GenerativeClassifier(bp.Gaussian(structure, "jeffreys")).fit(X, y)
+
+
+def test_columns_that_copy_each_other_are_named():
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
+    X[:, 2] = 2 * X[:, 0]
+    with pytest.raises(bp.ImproperError, match=r"within class 0 'x0', 'x2' are constant, or copies"):
+        bp.GenerativeClassifier(bp.Gaussian("full", "jeffreys")).fit(X, y)
+
+
+def test_numbers_beside_gaps_are_counted_by_column():
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
+    X[y == 1, 1] = np.nan
+    X[1, 1] = 0.0
+    with pytest.raises(bp.ImproperError, match=r"numbers of column 'x1' found: 0: 10, 1: 1\)"):
+        bp.GaussianNB("jeffreys").fit(X, y)
 
 
 def test_one_improper_block_leaves_no_evidence_and_no_draws_of_the_prior():

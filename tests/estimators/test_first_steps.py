@@ -155,6 +155,9 @@ def test_labels_in_another_order_than_their_rows_are_warned_of():
     with pytest.warns(UserWarning, match=r"same index in different orders.*y\.loc\[X\.index\]") as found:
         clf.forget(frame[10:12], shuffled.sort_index()[10:12][::-1])
     assert len(found) == 1
+    with pytest.warns(UserWarning, match=r"same index in different orders") as found:
+        clf.partial_fit(frame, shuffled)
+    assert found[0].filename == __file__
     with pytest.warns(UserWarning, match=r"same index in different orders.*y\.loc\[X\.index\]"):
         clf.certificate(frame, shuffled)
     soft = pd.get_dummies(shuffled).astype(float)

@@ -284,3 +284,8 @@ def test_exclusive_or_is_found_among_columns_of_noise():
     assert clf.score(bits[200:], y[200:]) == 1.0
     assert clf.edge_probabilities()[2, 5] > 0.999
     assert bp.CategoricalNB().fit(bits[:200], y[:200]).score(bits[200:], y[200:]) < 0.65
+
+
+def test_more_columns_than_pairs_are_held_of_are_refused():
+    with pytest.raises(ValueError, match="every pair of 3,000 columns has a table of its own, and at most 2,048"):
+        bp.TreeNB().fit(np.zeros((4, 3000)), [0, 1, 0, 1])

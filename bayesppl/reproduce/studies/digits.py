@@ -252,11 +252,11 @@ def tune(structure: Structure, data: Halves) -> list[dict[str, Any]]:
 
 def rows_of(structure: Structure, data: Halves) -> list[dict[str, Any]]:
     """Score every prior for one structure of the covariance."""
-    default = GenerativeClassifier(Gaussian(structure, WEAK_PRIORS[structure])).fit(data.X_train, data.y_train)
-    theta = smoothed(structure, default)
-    log_proba = log_probabilities(default.posterior_.model.log_joint(theta)(data.X_test), theta[CLASS_WEIGHTS])
+    weak = GenerativeClassifier(Gaussian(structure, WEAK_PRIORS[structure])).fit(data.X_train, data.y_train)
+    theta = smoothed(structure, weak)
+    log_proba = log_probabilities(weak.posterior_.model.log_joint(theta)(data.X_test), theta[CLASS_WEIGHTS])
     fits = tune(structure, data)
-    fitted = {"default": default}
+    fitted = {"weak": weak}
     for how in ("evidence", "leave-one-out"):
         best = max(fits, key=itemgetter(how))
         name = f"tuned by {how}: {best['strength']:g} rows of variance {best['variance']:g}"
