@@ -44,7 +44,7 @@ def require_proper(
             of = f"numbers of column {columns[least]!r}"
         found = f"{of} found: " + ", ".join(f"{label!r}: {n:g}" for label, n in zip(classes, count, strict=True))
         k = 0 if tied else int(np.argwhere(~proper)[0, 0])
-        if (count.sum() if tied else count[k]) >= rows_needed:
+        if count.all() and (count.sum() if tied else by_column[k].min()) >= rows_needed:
             scatter = statistics.within if tied else statistics.scatter[k]
             places = weakest_direction(scatter) if statistics.is_matrix else np.flatnonzero(scatter <= 0).tolist()
             names = listed([columns[d] for d in places])

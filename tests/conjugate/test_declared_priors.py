@@ -553,3 +553,12 @@ def test_declared_models_are_the_same_only_if_they_are_the_same_function():
     one, other = (_parts(bp.Bernoulli(probability=lambda name, dims: None), BITS)[0] for _ in range(2))
     assert same(one, one)
     assert not same(one, other)
+
+
+def test_a_declared_prior_learns_from_further_rows():
+    clf = bp.GenerativeClassifier(bp.Bernoulli(pm.Beta.dist(2.0, 3.0)), inference="laplace")
+    clf.partial_fit(BITS[::2], Y[::2], classes=["a", "b"]).partial_fit(BITS[1::2], Y[1::2])
+    whole = bp.GenerativeClassifier(clf.family, inference="laplace").fit(BITS, Y)
+    np.testing.assert_allclose(clf.class_count_, whole.class_count_)
+    clf.forget(BITS[1::2], Y[1::2])
+    assert clf.class_count_.sum() == len(BITS[::2])
