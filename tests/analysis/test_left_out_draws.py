@@ -262,6 +262,7 @@ def test_a_collapsed_part_integrates_its_parameters_without_the_row(monkeypatch)
     assert found.draws.pareto_k.max() < 0.5
 
 
+@pytest.mark.slow
 def test_a_row_of_great_influence_is_taken_out_of_a_collapsed_part_once():
     """Counts whose rates have a gamma prior with learned shape and rate, beside integrals over both."""
     codes, counts = np.repeat([0, 1], 5), np.array([2, 1, 3, 50, 2, 1, 2, 0, 3, 2])

@@ -181,7 +181,7 @@ def test_rows_are_named_by_the_index_of_a_frame():
 @pytest.mark.parametrize("clf", [bp.TreeNB(), bp.JointCategoricalNB()], ids=["tree", "joint"])
 def test_rows_of_columns_that_depend_on_each_other_are_compared_with_rows_that_a_table_may_hold(clf):
     """Where levels are learned: a cell of another row beside the others would be the rarest of all."""
-    rng, draws = np.random.default_rng(0), 4000
+    rng, draws = np.random.default_rng(0), 1000
     codes = np.arange(15) % 2
     cells = (rng.integers(0, 3, 15)[:, None] + codes[:, None] * np.arange(2)) % 3
     X = pd.DataFrame(np.array(list("uvw"))[cells], columns=["one", "two"])

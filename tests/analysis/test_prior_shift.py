@@ -87,7 +87,7 @@ def test_posterior_of_two_weights_by_quadrature():
     mass /= mass.sum()
     mean = grid @ mass
     sd = np.sqrt(mass @ (grid - mean) ** 2)
-    found = clf.estimate_class_weights(test, bp.Dirichlet([2.0, 3.0]), draws=20_000, prob=0.94, random_state=0)
+    found = clf.estimate_class_weights(test, bp.Dirichlet([2.0, 3.0]), draws=5_000, prob=0.94, random_state=0)
     draws = found["draws"].sel({"class": 1}).values
     assert float(found["mean"][1]) == pytest.approx(
         mean, abs=4 * sd / np.sqrt(float(az.ess(draws, method="mean")))
@@ -216,7 +216,7 @@ def test_the_posterior_of_weights_is_averaged_over_draws_of_the_densities():
 @pytest.mark.parametrize("n_classes", [1, 2, 5])
 def test_without_evidence_the_posterior_of_weights_is_the_prior(n_classes):
     concentration = np.arange(1.0, n_classes + 1)
-    draws = _draw_weights(np.zeros((3, n_classes)), concentration, 10_000, np.random.default_rng(0))
+    draws = _draw_weights(np.zeros((3, n_classes)), concentration, 2_500, np.random.default_rng(0))
     known = stats.dirichlet(concentration)
     np.testing.assert_allclose(draws.sum(1), 1.0)
     for k in range(n_classes if n_classes > 1 else 0):
@@ -227,6 +227,7 @@ def test_without_evidence_the_posterior_of_weights_is_the_prior(n_classes):
         assert abs(second.mean() - known.var()[k] - known.mean()[k] ** 2) < 4 * error
 
 
+@pytest.mark.slow
 def test_few_draws_under_each_of_many_densities_are_those_of_long_chains():
     """Ten classes, few rows: ten draws by 600 seeds against labels and weights drawn in turn, 30,000 times."""
     rng = np.random.default_rng(0)

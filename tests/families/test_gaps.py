@@ -245,12 +245,12 @@ def test_filled_tables_of_whole_numbers_are_taken_by_the_model(clf, cells):
     holes = rows.astype(object)
     holes[0, 0], holes[1, 1], holes[2, 2] = pd.NA, None, np.nan
     filled = clf.impute(holes, random_state=0)
-    draws = np.array([table.to_numpy() for table in clf.impute(holes, draws=2000, random_state=1)])
+    draws = np.array([table.to_numpy() for table in clf.impute(holes, draws=500, random_state=1)])
     for place in ([0, 0], [1, 1], [2, 2]):
         below, at_most = (
             (op(draws[:, *place], filled.to_numpy()[*place])).mean() for op in (np.less, np.less_equal)
         )
-        error = 4 * np.sqrt(0.25 / 200 + 0.25 / 2000)  # of the shares of draws on both sides of a median
+        error = 4 * np.sqrt(0.25 / 200 + 0.25 / 500)  # of the shares of draws on both sides of a median
         assert below - error < 0.5 < at_most + error
     assert clf.fit(filled, codes).predict(filled).shape == (60,)
 

@@ -563,7 +563,7 @@ def test_the_caries_data_have_the_likelihood_that_an_optimiser_finds(shared_data
     np.testing.assert_allclose(ours, -best.fun, rtol=0, atol=0.01)
 
 
-@pytest.mark.parametrize("inference", ["em", GIBBS], ids=["em", "gibbs"])
+@pytest.mark.parametrize("inference", ["em", pytest.param(GIBBS, marks=pytest.mark.slow)], ids=["em", "gibbs"])
 @pytest.mark.filterwarnings("ignore::bayesppl.errors.ConvergenceWarning")
 def test_wrong_labels_beside_components_within_classes_are_found_out(inference):
     rng = np.random.default_rng(0)

@@ -188,6 +188,7 @@ def test_the_closest_normal_is_found_in_any_units(units, full_rank):
     assert 0 < gap < 2
 
 
+@pytest.mark.slow
 def test_the_search_for_the_closest_normal_begins_near_it_in_any_units():
     X, y = load_iris(return_X_y=True)
     inference = bp.ADVI(iterations=100, random_state=1)
