@@ -65,9 +65,13 @@ def cell(value: Any, decimal: str = ".", thousands: str | None = None) -> Any:
 
 def cells(frame: Any, decimal: str = ".", thousands: str | None = None) -> Any:
     """Write every text of a data frame, names of columns included, as :func:`cell` does."""
+    from pandas import Series
+
     texts = [name for name, dtype in frame.dtypes.items() if dtype.kind not in "biufcmM"]
     write = partial(cell, decimal=decimal, thousands=thousands)
-    safe = frame.assign(**{str(name): frame[name].map(write) for name in texts}) if texts else frame
+    # objects, for whole numbers beside gaps would become others
+    written = {str(name): Series([*map(write, frame[name])], frame.index, dtype=object) for name in texts}
+    safe = frame.assign(**written) if texts else frame
     return safe.set_axis([cell(name) for name in safe.columns], axis=1)
 
 

@@ -268,6 +268,14 @@ class TestOut:
         cells = {"gaussian-nb": 3 * 4, "lda": 4 * 4, "qda": 3 * 4 * 4}[model]
         assert len(lines) == 3 + 3 * 4 + cells
 
+    def test_whole_numbers_stay_what_they_are_beside_gaps(self, run, tmp_path):
+        path = tmp_path / "rows.csv"
+        path.write_text("a,b,kind\n" + "".join(f"{i % 7},{i % 5},{1 + i % 2}\n" for i in range(40)))
+        status, _, _ = run("compare", path, "--target", "kind", "--model", "lda", "--out", tmp_path / "results")
+        assert status == 0
+        with (tmp_path / "results" / "parameters.csv").open() as file:
+            assert {row["class"] for row in csv.DictReader(file)} == {"1", "2", ""}
+
     def test_suspicious_rows_of_the_fit_are_those_of_the_file(self, folder):
         import pandas as pd
 
