@@ -159,10 +159,12 @@ def _score(
     # a few rows do not show that densities deserve more trust than the model has in them
     if not tempered or learned.temperature < 1:
         learned = replace(learned, temperature=1.0)
-    at_powers = (powered([(power, log_joint)], class_weights) for power in (1.0, 1 / learned.temperature))
-    without, scores = (log_scores(log_probabilities(of_rows, class_weights), rows.codes) for of_rows in at_powers)
-    averages = (float(np.average(of_rows, weights=rows.weights)) for of_rows in (scores, without))
-    return replace(learned, **dict(zip(("log_score", "log_score_uncalibrated"), averages, strict=True))), scores
+    without, scores = (
+        log_scores(log_probabilities(powered([(power, log_joint)], class_weights), class_weights), rows.codes)
+        for power in (1.0, 1 / learned.temperature)
+    )
+    before, after = np.average([without, scores], axis=1, weights=rows.weights).tolist()
+    return replace(learned, log_score=after, log_score_uncalibrated=before), scores
 
 
 def _best(log_scores: Array, row_weights: Array) -> int:

@@ -46,8 +46,8 @@ class Column:
         Whether its values are numbers; few whole ones may still be codes of levels.
     levels : tuple
         Different values, where they are few or no numbers; those of one row only are left out. Numbers ascend,
-        other levels are in the order of their frequency. None where all that is learned is whether a number is
-        there.
+        other levels are in the order of their frequency. Empty where all that is learned is whether a number
+        is there.
     has_others : bool
         Whether there were values of one row only: what is new later counts among them, and is missing where there
         were none.

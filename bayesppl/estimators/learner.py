@@ -358,10 +358,12 @@ class Learner(DeclaredClassifier, ABC):
 
     def _as_declared(self) -> Learned:
         """Return what was learned, where it is of the model that is declared, to read further rows as declared."""
-        learned = self.fitted_.learned
-        if learned.declaration is not None and not same(learned.declaration, self.declaration):
+        learned, missing = self.fitted_.learned, self.missing_labels
+        is_other = learned.declaration is not None and not same(learned.declaration, self.declaration)
+        if is_other or (learned.completed is not None and learned.unlabelled != missing):
             raise ValueError(
                 "the sums of this fit are those of another model: a parameter that defines it (its family, priors "
-                "or class weights) was changed since, by set_params or in place; set it back, or fit all rows anew"
+                "or class weights, or what becomes of rows without a label that it has completed) was changed "
+                "since, by set_params or in place; set it back, or fit all rows anew"
             )
-        return replace(learned, unlabelled=self.missing_labels)
+        return replace(learned, unlabelled=missing)

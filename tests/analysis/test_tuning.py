@@ -338,3 +338,13 @@ def test_blocks_beside_a_prior_made_of_other_classes_are_tuned():
     codes = np.arange(150), IRIS[1]
     scores = tuned.loo().log_joint[codes] - clf.loo().log_joint[codes]
     assert np.isfinite(scores).all()
+
+
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.UnlabelledWarning")
+def test_completed_rows_are_tuned_as_they_were_read():
+    y = np.where(np.arange(150) % 3 == 0, -1, IRIS[1])
+    options = {"unlabelled": "learn", "unlabelled_label": -1, "inference": "em", "unlabelled_weight": 1.0}
+    clf = bp.GaussianNB("fraley-raftery", **options).fit(IRIS[0], y)
+    assert clf.tune_prior().fitted_.search.converged
+    with pytest.raises(ValueError, match="what becomes of rows without a label"):
+        clf.set_params(unlabelled="drop").tune_prior()
