@@ -30,7 +30,6 @@ from bayesppl.families import Family
 from bayesppl.families.fixed_by_rows import fixed_by_rows
 from bayesppl.files.saving import write
 from bayesppl.inference import Inference, choose
-from bayesppl.kernels.arrays import with_own_arrays
 from bayesppl.model.calibration import Option, check_option
 from bayesppl.model.declaration import ClassWeights, Declaration
 from bayesppl.model.fitted import Fitted
@@ -264,8 +263,7 @@ def with_gaps_apart(clf: DeclaredClassifier, rows: Rows) -> Rows:
 
 def start(clf: DeclaredClassifier, rows: Rows) -> Learned:
     """Bind the declaration of an estimator to its first rows, and sum them."""
-    declaration = with_own_arrays(clf.declaration)  # those of the caller may change after the fit
-    return Learned.start(declaration, rows, type(clf).__name__, clf.n_jobs, clf.missing_labels)
+    return Learned.start(clf.declaration, rows, type(clf).__name__, clf.n_jobs, clf.missing_labels)
 
 
 def warn_of_first_batch(learned: Learned) -> None:

@@ -363,7 +363,7 @@ class Learner(DeclaredClassifier, ABC):
         if is_other or (learned.completed is not None and learned.unlabelled != missing):
             raise ValueError(
                 "the sums of this fit are those of another model: a parameter that defines it (its family, priors "
-                "or class weights, or what becomes of rows without a label that it has completed) was changed "
-                "since, by set_params or in place; set it back, or fit all rows anew"
+                "or class weights, or what becomes of rows without a label) was changed since by set_params; set "
+                "it back, or fit all rows anew"
             )
         return replace(learned, unlabelled=missing)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from copy import copy
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -259,22 +258,6 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Array]]:
             yield from leaves(item, f"{path}[{key}]")
     elif value is not None:
         yield path, value if issparse(value) else np.asarray(value)
-
-
-def with_own_arrays(value: Any) -> Any:
-    """Copy the arrays inside a nest of dataclasses, mappings and sequences; anything else stays as it is."""
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if type(value) is dict:
-        return {key: with_own_arrays(item) for key, item in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(map(with_own_arrays, value))
-    if not is_dataclass(value) or isinstance(value, type):
-        return value
-    found = copy(value)
-    for field in fields(value):
-        object.__setattr__(found, field.name, with_own_arrays(getattr(value, field.name)))
-    return found
 
 
 def same_leaves(one: Any, other: Any) -> bool:

@@ -231,11 +231,11 @@ def test_a_model_that_was_declared_anew_is_fitted_anew(change, tmp_path):
         before = fitted.get_params()
         fitted.set_params(**change)
         for ask in (fitted.partial_fit, fitted.forget):
-            with pytest.raises(ValueError, match="was changed since, by set_params"):
+            with pytest.raises(ValueError, match="was changed since by set_params"):
                 ask(X[:2], y[:2])
-        with pytest.raises(ValueError, match="was changed since, by set_params"):
+        with pytest.raises(ValueError, match="was changed since by set_params"):
             fitted.discount(0.5)
-        with pytest.raises(ValueError, match="was changed since, by set_params"):
+        with pytest.raises(ValueError, match="was changed since by set_params"):
             fitted.tune_prior()
         fitted.set_params(**{name: before[name] for name in change}).partial_fit(X, y)
         assert fitted.class_count_.sum() == 40
@@ -244,26 +244,16 @@ def test_a_model_that_was_declared_anew_is_fitted_anew(change, tmp_path):
     np.testing.assert_allclose(clf.predict_proba(X), expected.predict_proba(X), rtol=1e-9)
 
 
-def test_arrays_that_change_after_a_fit_change_nothing_in_it():
-    rng = np.random.default_rng(0)
-    y = np.arange(20) % 2
-    X, trials, shape = rng.binomial(3, 0.3 + 0.3 * y[:, None], (20, 2)), np.full(2, 3), np.ones(2)
-    counted = bp.BinomialNB(trials).fit(X, y)
-    normal = bp.GaussianNB(bp.NormalInverseGamma(0, 1, shape, 1)).fit(X, y)
-    expected = [clf.predict_proba(X) for clf in (counted, normal)]
-    trials[:], shape[:] = 9, 50
-    for clf, of_fit in zip((counted, normal), expected, strict=True):
-        np.testing.assert_array_equal(clf.predict_proba(X), of_fit)
-        with pytest.raises(ValueError, match="by set_params or in place"):
-            clf.partial_fit(X[:1], y[:1])
-    plain = bp.GaussianNB().fit(X, y)
-    score = plain.loo().log_score
-    share, classes = plain.class_count_, plain.classes_
+def test_what_a_fit_hands_out_may_be_changed():
+    X, y = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2
+    clf = bp.GaussianNB().fit(X, y)
+    score = clf.loo().log_score
+    share, classes = clf.class_count_, clf.classes_
     share /= share.sum()
     classes[0] = 7
-    assert plain.loo().log_score == score
-    assert plain.partial_fit(X[:1], y[:1]).class_count_.tolist() == [11, 10]
-    assert plain.classes_.tolist() == [0, 1]
+    assert clf.loo().log_score == score
+    assert clf.partial_fit(X[:1], y[:1]).class_count_.tolist() == [11, 10]
+    assert clf.classes_.tolist() == [0, 1]
 
 
 def test_later_rows_are_read_as_their_missing_labels_are_declared_now():
