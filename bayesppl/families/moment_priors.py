@@ -52,8 +52,8 @@ def require_proper(
             found += f"; within {'every class' if tied else f'class {classes[k]!r}'} {names} {what}"
         raise ImproperError(
             f"the posterior is improper: this prior needs at least {rows_needed:g} rows in "
-            f"{'all' if tied else 'each class'}, whose columns vary and do not copy each other ({found}). Add "
-            "rows, or use a proper prior, such as the default."
+            f"{'all, one of each class,' if tied else 'each class,'} whose columns vary and do not copy each "
+            f"other ({found}). Add rows, or use a proper prior, such as the default."
         )
     return prior
 
