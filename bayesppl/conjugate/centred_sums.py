@@ -15,8 +15,8 @@ import numpy as np
 
 from bayesppl.conjugate.statistics import refuse_rows_never_added, under_codes
 from bayesppl.kernels.arrays import Array
-from bayesppl.kernels.moment_sums import FARTHEST
 from bayesppl.kernels.pairs import Pairs, largest_ratio, two_sum
+from bayesppl.kernels.pivots import FARTHEST
 
 # Where a square about the pivot is so many times the mean square about the mean, the pivot moves to the mean.
 _DRIFTED = 2.0**20

@@ -11,8 +11,9 @@ import numpy as np
 from bayesppl.conjugate.centred_sums import CentredSums
 from bayesppl.conjugate.row_statistics import RowStatistics, SingleRows, sum_shares
 from bayesppl.conjugate.statistics import Statistics, column, rounding_of_sum, under_codes
-from bayesppl.kernels import moment_sums as kernels
 from bayesppl.kernels.arrays import Array, Responsibilities
+from bayesppl.kernels.cell_moments import diagonal
+from bayesppl.kernels.class_moments import products, shared
 from bayesppl.kernels.missing import refuse_gaps
 from bayesppl.kernels.ranges import BLOCK_CELLS, row_blocks
 
@@ -280,7 +281,7 @@ class NumberRows(SingleRows):
 @sum_shares.register
 def _(rows: NumberRows, shares: Array) -> Moments:
     with np.errstate(over="ignore", invalid="ignore"):  # as in moments
-        found = kernels.shared(rows.X, shares, rows.is_matrix, rows.is_tied) if len(rows) else None
+        found = shared(rows.X, shares, rows.is_matrix, rows.is_tied) if len(rows) else None
     return sum_shares.dispatch(RowStatistics)(rows, shares) if found is None else Moments(*found)
 
 
@@ -299,8 +300,8 @@ def moments(X: Array, responsibilities: Responsibilities, *, matrix: bool, tied:
     # sums that overflow are refused when the prior is resolved, which names the column
     with np.errstate(over="ignore", invalid="ignore"):
         if matrix:
-            return Moments(*kernels.products(X, responsibilities, tied))
-        count, mean, scatter = kernels.diagonal(X, responsibilities)
+            return Moments(*products(X, responsibilities, tied))
+        count, mean, scatter = diagonal(X, responsibilities)
     return Moments(count, mean, scatter.sum(0) if tied else scatter)
 
 

@@ -37,25 +37,33 @@ def require_proper(
     """Return an improper prior if these rows make its posterior proper; refuse it otherwise."""
     proper = prior.update(statistics).is_proper()
     if not proper.all():
-        by_column = statistics.count.reshape(len(classes), -1)
-        least = int(by_column.min(0).argmin())
-        count, of = by_column[:, least], "rows"
-        if (count != by_column.T).any():  # of gaps
-            of = f"numbers of column {columns[least]!r}"
-        found = f"{of} found: " + ", ".join(f"{label!r}: {n:g}" for label, n in zip(classes, count, strict=True))
-        k = 0 if tied else int(np.argwhere(~proper)[0, 0])
-        if count.all() and (count.sum() if tied else by_column[k].min()) >= rows_needed:
-            scatter = statistics.within if tied else statistics.scatter[k]
-            places = weakest_direction(scatter) if statistics.is_matrix else np.flatnonzero(scatter <= 0).tolist()
-            names = listed([columns[d] for d in places])
-            what = "is constant" if len(places) == 1 else "are constant, or copies or sums of each other"
-            found += f"; within {'every class' if tied else f'class {classes[k]!r}'} {names} {what}"
+        k = None if tied else int(np.argwhere(~proper)[0, 0])
         raise ImproperError(
             f"the posterior is improper: this prior needs at least {rows_needed:g} rows in "
             f"{'all, one of each class,' if tied else 'each class,'} whose columns vary and do not copy each "
-            f"other ({found}). Add rows, or use a proper prior, such as the default."
+            f"other ({_found(statistics, classes, columns, rows_needed, k)}). Add rows, or use a proper prior, "
+            "such as the default."
         )
     return prior
+
+
+def _found(
+    statistics: Moments, classes: Sequence[Hashable], columns: Sequence[Hashable], needed: float, k: int | None
+) -> str:
+    """Say how many rows the classes have; and where those are enough, which columns of class ``k`` do not vary."""
+    counts = statistics.count.reshape(len(classes), -1)
+    least = int(counts.min(0).argmin())
+    count, of = counts[:, least], "rows"
+    if (count != counts.T).any():  # of gaps
+        of = f"numbers of column {columns[least]!r}"
+    found = f"{of} found: " + ", ".join(f"{label!r}: {n:g}" for label, n in zip(classes, count, strict=True))
+    if count.all() and (count.sum() if k is None else counts[k].min()) >= needed:
+        scatter = statistics.within if k is None else statistics.scatter[k]
+        places = weakest_direction(scatter) if statistics.is_matrix else np.flatnonzero(scatter <= 0).tolist()
+        names = listed([columns[d] for d in places])
+        what = "is constant" if len(places) == 1 else "are constant, or copies or sums of each other"
+        found += f"; within {'every class' if k is None else f'class {classes[k]!r}'} {names} {what}"
+    return found
 
 
 def column_variances(total: Moments) -> Array:

@@ -193,3 +193,11 @@ def count_sums(counts: csr_array, owners: np.ndarray, n_classes: int) -> CountSu
         sums += part
         sizes += found.sum(1)
     return None if sizes[:, MANY].any() else CountSums(sums, sizes, totals)
+
+
+def have_one_row_each(responsibilities: csr_array) -> bool:
+    """Whether no class has two rows: then nothing deviates."""
+    n_classes = responsibilities.shape[1]
+    return bool(
+        responsibilities.nnz <= n_classes and np.bincount(responsibilities.indices, minlength=1).max() <= 1
+    )

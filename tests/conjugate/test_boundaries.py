@@ -14,7 +14,8 @@ from bayesppl.conjugate.moments import Moments
 from bayesppl.conjugate.statistics import Successes
 from bayesppl.data.labels import one_hot
 from bayesppl.errors import UndefinedEstimateError
-from bayesppl.kernels.moment_sums import diagonal, products
+from bayesppl.kernels.cell_moments import diagonal
+from bayesppl.kernels.class_moments import products
 from bayesppl.kernels.student import weighted_log1p_squares
 
 NEXT = float(np.nextafter(1.0, 0.0))

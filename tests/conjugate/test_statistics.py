@@ -9,7 +9,7 @@ from bayesppl.conjugate.moments import NumberRows, moments
 from bayesppl.conjugate.row_statistics import sum_each, sum_shares
 from bayesppl.conjugate.statistics import Counts
 from bayesppl.data.labels import one_hot
-from bayesppl.kernels import moment_sums as moments_kernel
+from bayesppl.kernels import class_moments
 
 
 def exact_variance(values):
@@ -180,7 +180,7 @@ def test_classes_far_apart_keep_their_digits(is_matrix):
     variances = np.einsum("kdd->kd", found.scatter) if is_matrix else found.scatter
     np.testing.assert_allclose(variances[1], 100 * X[100:].var(0), rtol=1e-6)
     holes = np.where(np.arange(400).reshape(200, 2) == 7, np.nan, X)
-    assert moments_kernel.shared(holes, shares, is_matrix, False) is None
+    assert class_moments.shared(holes, shares, is_matrix, False) is None
 
 
 def test_holes_in_rows_that_count_nothing_change_no_sum():

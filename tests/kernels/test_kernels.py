@@ -6,16 +6,16 @@ from scipy.sparse import csr_array
 from support.pairs import pairwise
 
 from bayesppl.data.labels import one_hot
+from bayesppl.kernels import cell_moments, numba_loops, student
 from bayesppl.kernels import class_sums as counts_module
 from bayesppl.kernels import class_sums as sums_module
-from bayesppl.kernels import moment_sums as moments_module
-from bayesppl.kernels import numba_loops, student
 from bayesppl.kernels import products as tiles_module
+from bayesppl.kernels.cell_moments import diagonal
+from bayesppl.kernels.class_moments import products
 from bayesppl.kernels.class_sums import class_sums
 from bayesppl.kernels.lookups import bit_sums
 from bayesppl.kernels.mahalanobis import squared_distances, weighted_squares
 from bayesppl.kernels.missing import by_gaps
-from bayesppl.kernels.moment_sums import diagonal, products
 from bayesppl.kernels.numba_loops import Engine
 from bayesppl.kernels.products import multiply, row_products, tiles
 from bayesppl.kernels.student import weighted_log1p_squares
@@ -133,7 +133,7 @@ def test_compiled_diagonal_moments_have_the_same_bits(monkeypatch, n_features, d
     plain = diagonal(X, MEMBERSHIPS["labels"])
     eager = Engine(numba_loops.lane_sums._function)
     eager._done = numba_loops.PRICE
-    monkeypatch.setattr(moments_module, "engine", eager)
+    monkeypatch.setattr(cell_moments, "engine", eager)
     for mine, expected in zip(diagonal(X, MEMBERSHIPS["labels"]), plain, strict=True):
         np.testing.assert_array_equal(mine, expected)
     assert eager.loop(0) is not None
