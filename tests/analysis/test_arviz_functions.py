@@ -100,6 +100,7 @@ def test_weights_of_the_likelihood_of_labels_leave_out_labels(clf):
     assert abs(table["elpd_diff"]).max() < 0.1
 
 
+@pytest.mark.slow
 def test_ranks_of_labels_are_left_out_by_weights_of_labels():
     """A label has its rank in the jump of its left-out distribution; weights of class weights alone miss it."""
     rng = np.random.default_rng(0)
@@ -133,6 +134,7 @@ def test_log_likelihoods_add_up(clf):
     assert (found["label"] <= 0).all()
 
 
+@pytest.mark.slow
 def test_the_prior_of_a_model_is_in_the_words_of_its_user():
     tree = CLASSIFIERS["from_pymc"]().to_datatree(
         draws=1000, random_state=1, groups=["posterior", "prior", "log_prior"]
@@ -161,6 +163,7 @@ def test_a_potential_of_the_prior_has_a_density_and_no_draws():
         clf.to_datatree(groups="prior")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesppl.ConvergenceWarning")
 @pytest.mark.parametrize(
     "scale",
@@ -183,6 +186,7 @@ def test_a_prior_without_draws_leaves_the_other_groups(scale):
         clf.to_datatree(groups="prior")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesppl.ConvergenceWarning")
 @pytest.mark.parametrize("transform", [transforms.ordered, transforms.Interval(-0.5, 1.0)])
 def test_a_prior_that_a_transform_confines_has_no_draws(transform):

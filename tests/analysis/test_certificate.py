@@ -80,6 +80,7 @@ def test_bounds_hold_where_the_first_rows_hardly_count(model, tmp_path):
     assert stated["verified"]["features"].startswith("equal")
 
 
+@pytest.mark.slow
 def test_bounds_hold_where_weights_are_uneven_and_rows_few():
     """A row that is taken for typical may count little: the bound is about the squares that were summed."""
     for seed in range(100):
@@ -156,6 +157,7 @@ def test_files_that_were_tampered_with_are_not_verified(tmp_path):
         assert tampered(path, change)[part] == "differs"
 
 
+@pytest.mark.slow
 def test_rows_themselves_are_the_statistics_of_some_families():
     rows, labels = X[::5, :1], Y[::5]
     clf = bp.GenerativeClassifier(bp.families.VonMises(8.0), inference=bp.Laplace(random_state=1)).fit(

@@ -154,6 +154,7 @@ def test_predictive_draws_have_the_means_they_must(exact, tree):
     assert abs(prior["y"].values[:, :, 0].mean() - 0.5) < 4.5 * np.sqrt(0.25 / n_draws)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Variables x in .* look binary")  # they are: this looks at the plumbing
 @pytest.mark.parametrize("kind", ["tree", "sampled_tree"])
 def test_arviz_reads_it(kind, request):
@@ -187,6 +188,7 @@ def test_loo_by_importance_sampling_agrees_with_exact_leave_one_out(exact, tree)
     assert (np.abs(estimated.elpd_i.values - exact.loo().log_predictive) < 4 * error).all()
 
 
+@pytest.mark.slow
 def test_it_can_be_written_to_netcdf(tree, sampled_tree, tmp_path):
     for data in (tree, sampled_tree):
         data.to_netcdf(tmp_path / "fit.nc", engine="h5netcdf")

@@ -154,6 +154,7 @@ def test_rows_of_equal_confidence_are_decided_together_or_not_at_all():
     assert clf.threshold_for(rows, error_rate=0.19).coverage == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*unseen")
 def test_error_rate_is_that_of_predictions_which_skip_unseen_levels():
     rng = np.random.default_rng(0)

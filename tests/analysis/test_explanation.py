@@ -189,6 +189,7 @@ def test_random_orders_come_with_their_error():
     np.testing.assert_allclose(total(one), log_odds(clf.predict_log_proba(rows)), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_columns", "is_exact"), [(12, True), (13, False)])
 def test_up_to_twelve_columns_all_orders_are_averaged(n_columns, is_exact):
     X, y = bp.datasets.load("wine")
@@ -207,6 +208,7 @@ def test_blocks_are_weighed_as_one():
     np.testing.assert_allclose(whole["weight"][0, 2], single["weight"][0, 2:].sum("feature"), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_mixed_columns_and_sampled_posteriors():
     X = pd.DataFrame(
         {

@@ -92,6 +92,7 @@ def test_arviz_compares_exact_elpds():
     assert quadratic.elpd().elpd > naive.elpd().elpd
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("covariance", ["full", "tied", "diag"])
 def test_agrees_with_psis_loo_from_exact_draws(covariance):
     prior = NIG if covariance == "diag" else NIW

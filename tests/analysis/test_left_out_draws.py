@@ -201,6 +201,7 @@ def test_draws_are_calibrated_by_the_same_leave_one_out(clf, loo):
     )
 
 
+@pytest.mark.slow
 def test_rows_without_a_label_are_not_taken_for_observed_ones():
     X = np.column_stack([NUMBERS, RNG.normal(size=len(CODES))])
     y = [None if i % 4 == 3 else int(k) for i, k in enumerate(CODES)]
@@ -222,6 +223,7 @@ def test_draws_of_a_sampler_that_does_not_move_are_not_trusted():
     assert "R-hat at most inf" in str(clf.summary())
 
 
+@pytest.mark.slow
 def test_a_collapsed_part_integrates_its_parameters_without_the_row(monkeypatch):
     """Counts whose rates have a gamma prior with a learned rate, beside integrals over that rate."""
     with pm.Model() as model:

@@ -99,6 +99,7 @@ def test_sparse_rows(clf, rule):
         np.testing.assert_allclose(found[row], refitted.predict_joint_log_proba(rows[[row]])[0], rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_the_rule_is_that_of_the_classifier_unless_another_is_given(rule):
     clf = bp.GaussianNB(rule=rule).fit(X, Y)

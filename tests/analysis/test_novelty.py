@@ -129,6 +129,7 @@ def test_a_sampled_posterior_lends_the_draws_of_all_its_chains():
         assert (counts == times).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("totals", [[4, 4, 4], [0, 2, 3, 5, 4]])
 @pytest.mark.parametrize(
     "clf",
@@ -178,6 +179,7 @@ def test_rows_are_named_by_the_index_of_a_frame():
     assert not found["is_novel"].sel(row=[1, 2]).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clf", [bp.TreeNB(), bp.JointCategoricalNB()], ids=["tree", "joint"])
 def test_rows_of_columns_that_depend_on_each_other_are_compared_with_rows_that_a_table_may_hold(clf):
     """Where levels are learned: a cell of another row beside the others would be the rarest of all."""

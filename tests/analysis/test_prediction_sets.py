@@ -85,6 +85,7 @@ def wrong_rows(rng, n):
     return np.column_stack([x, x, np.exp(x / 5)]), y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_class", [False, True])
 def test_sets_cover_although_the_model_is_wrong(by_class):
     """Each repetition is a Bernoulli trial with a chance of at least the level: a binomial bound at 1e-4."""

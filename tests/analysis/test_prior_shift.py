@@ -73,6 +73,7 @@ def test_em_is_the_maximum_likelihood(shifted):
     np.testing.assert_allclose(clf.estimate_class_weights(test, draws=2)["em"], expected, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_posterior_of_two_weights_by_quadrature():
     rng = np.random.default_rng(2)
     labels = np.arange(100) % 2
@@ -119,6 +120,7 @@ def test_under_densities_that_many_rows_determine_the_posterior_is_that_of_known
         assert abs(values.mean() - expected) < 4 * values.std(ddof=1) / np.sqrt(8)
 
 
+@pytest.mark.slow
 def test_a_shifted_test_set_is_mended(shifted):
     clf, test, truth = shifted
     found = clf.estimate_class_weights(test, random_state=0)
@@ -134,6 +136,7 @@ def test_a_shifted_test_set_is_mended(shifted):
     assert hits_after.mean() > hits_before.mean() + 0.05
 
 
+@pytest.mark.slow
 def test_gibbs_and_em_ignore_impossible_rows():
     X = [[1, 0], [1, 0], [0, 1], [0, 1]]
     clf = bp.BernoulliNB(rule="mle").fit(X, list("aabb"))
@@ -169,6 +172,7 @@ def test_the_mode_is_found_where_the_first_step_would_lead_far_beyond_it():
     assert ((found["lower"] < shares) & (shares < found["upper"])).all()
 
 
+@pytest.mark.slow
 def test_intervals_of_a_stack_hold_the_true_frequencies():
     rng = np.random.default_rng(4)
     y, labels = np.arange(60) % 2, rng.random(400) < 0.9
@@ -179,6 +183,7 @@ def test_intervals_of_a_stack_hold_the_true_frequencies():
     assert known < float(found["sd"][1]) < 5 * known
 
 
+@pytest.mark.slow
 def test_a_sampled_posterior_lends_the_draws_it_has():
     rng, y = np.random.default_rng(3), np.arange(40) % 2
     clf = bp.GaussianNB(inference=bp.Laplace(draws=30, random_state=0)).fit(rng.normal(1.5 * y)[:, None], y)
@@ -213,6 +218,7 @@ def test_the_posterior_of_weights_is_averaged_over_draws_of_the_densities():
         assert abs(value - np.mean(expected)) < 4 * error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [1, 2, 5])
 def test_without_evidence_the_posterior_of_weights_is_the_prior(n_classes):
     concentration = np.arange(1.0, n_classes + 1)
@@ -247,6 +253,7 @@ def test_few_draws_under_each_of_many_densities_are_those_of_long_chains():
         assert (np.abs(averages.mean(0) - chain.mean(0)) < 4 * error).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concentration", [1.0, 0.1])
 def test_intervals_of_classes_that_no_row_is_of_are_those_of_the_dirichlet(concentration):
     """Of classes that are apart, with default draws: the share of the posterior in 89 % intervals, by class."""

@@ -41,6 +41,7 @@ def _assert_noise_is_no_evidence(log_factors, prior):
     assert (probability.mean(0) <= prior + 4 * error + 1e-9).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "family"),
     in_turn(

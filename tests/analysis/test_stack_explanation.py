@@ -84,6 +84,7 @@ def test_shares_are_shapley_values_by_brute_force_over_all_orders() -> None:
     np.testing.assert_allclose(total(one), one["log_odds"], rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesppl.errors.UnseenLevelWarning")
 @pytest.mark.parametrize("blocks", [None, {"both": ["size", "age"]}], ids=["columns", "a block"])
 def test_weights_of_all_kinds_of_members_add_up_to_the_log_odds_of_the_answer(blocks: Any) -> None:
@@ -193,6 +194,7 @@ def test_pipelines_of_other_transformers_are_explained_by_the_columns_given() ->
     np.testing.assert_allclose(total(found), logit(clf.predict_proba(X.head(3))), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "draws"),
     [(bp.families.StudentT(), None), (bp.families.StudentT(), 20), (bp.Gaussian("full"), None)],
@@ -335,6 +337,7 @@ def test_models_that_disagree_widen_the_intervals() -> None:
     assert (found["upper"] - found["lower"] > 0.8 * abs(one - other)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draws", [None, 20], ids=["the answer", "draws"])
 def test_other_class_weights_move_the_prior_and_between_two_classes_no_share(draws: int | None) -> None:
     X, y = mixed_table()

@@ -51,6 +51,7 @@ def test_the_numbers_are_those_of_the_estimates_and_of_scipy():
         assert abs(found - exact.ppf(level)) < 5 * error + 0.0005
 
 
+@pytest.mark.slow
 def test_evidence_temperature_and_reasons():
     fit = {name: ESTIMATORS[name].fit(IRIS.data, IRIS.target) for name in ("full", "improper", "approximate")}
     facts = {name: clf.summary().facts for name, clf in fit.items()}
@@ -86,6 +87,7 @@ def test_a_mean_that_is_infinite_leaves_the_others(clf, labels):
     assert all("—" not in (mode, interval) for _, _, mode, _, interval in rows)
 
 
+@pytest.mark.slow
 def test_convergence_of_draws_is_the_worst_of_all_parameters():
     fitted = bp.GaussianNB(inference="laplace").fit(IRIS.data, IRIS.target).fitted_
     measures = {

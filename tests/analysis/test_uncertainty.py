@@ -71,6 +71,7 @@ def test_entropy_split_of_class_weights_is_analytic():
     assert float(split["epistemic"]) == pytest.approx(float(split["total"] - split["aleatoric"]), abs=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("covariance", ["full", "tied", "diag"])
 def test_blocks_of_rows_and_draws_change_nothing(monkeypatch, covariance):
     clf = bp.GenerativeClassifier(bp.Gaussian(covariance)).fit(X, y)
@@ -131,6 +132,7 @@ def test_intervals_hold_the_error_of_the_temperature():
         assert z == pytest.approx(stats.norm.ppf(level), abs=5 * error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("correlation", [0.0, 0.9, 1.0, -1.0])
 def test_weights_of_columns_err_together_as_far_as_they_are_learned_together(correlation):
     """Log odds of two equal parts grow by exp(c), c the mean of the errors: what one has more the other lacks."""

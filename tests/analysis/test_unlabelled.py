@@ -37,6 +37,7 @@ def learned(data, per_class=12, **options):
     return bp.GaussianNB(inference="em", unlabelled="learn", **options).fit(X, hidden(y, per_class))
 
 
+@pytest.mark.slow
 def test_rows_that_help_are_used():
     found = learned(WIDE, 24).unlabelled_gain()
     assert found.weight > 0
@@ -116,6 +117,7 @@ def test_the_gain_of_a_given_weight_is_that_of_the_fit_as_it_is(calibration, mon
 HEAPS = np.repeat(RNG.normal(scale=6.0, size=(8, 2)), 10, axis=0) + RNG.normal(size=(80, 2)), np.arange(80) % 2
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesppl.errors.UnlabelledWarning")  # of the heaps
 @pytest.mark.parametrize("data", [RIGHT, HEAPS], ids=["one fixed point", "several"])
 def test_left_out_scores_are_those_of_refits(data, monkeypatch):
@@ -250,6 +252,7 @@ def test_rows_of_weight_zero_are_no_rows():
     same_choice(found, bp.GaussianNB(inference="em", unlabelled="learn").fit(FEW_X, FEW_Y))
 
 
+@pytest.mark.slow
 def test_a_row_of_weight_two_is_two_rows_left_out_together(monkeypatch):
     monkeypatch.setattr(unlabelled_weight, "_groups", lambda n_rows, _: np.arange(n_rows) % N_LABELLED)
     weighed = bp.GaussianNB(inference="em", unlabelled="learn").fit(FEW_X, FEW_Y, np.full(N, 2.0))

@@ -87,6 +87,7 @@ def test_the_narrowed_posterior_has_the_moments_of_the_words_shown(wide: Any) ->
     )
 
 
+@pytest.mark.slow
 def test_intervals_are_those_of_draws_of_all_words(wide: Any) -> None:
     X, _ = _documents(4, seed=2)
     draws = 400
@@ -133,6 +134,7 @@ def test_p_values_of_documents_like_those_of_the_fit_are_uniform() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ask",
     [

@@ -171,6 +171,7 @@ class TestJson:
         assert report["scores"]["mle"]["accuracy"] == {"value": None, "difference": None, "standard_error": None}
         assert "pixel_0_0" in report["undefined"]["mle"]
 
+    @pytest.mark.slow
     def test_the_same_seed_gives_the_same_bytes_in_another_process(self):
         # not this one, in which other tests may have loaded libraries that the record names
         command = [sys.executable, "-m", "bayesppl", "compare", "iris", "--json", "--seed", "5"]

@@ -292,6 +292,7 @@ def test_columns_are_kept_or_dropped(run, penguins, tmp_path):
     assert "--only 'wing': there is no such column" in err
 
 
+@pytest.mark.slow
 def test_every_suffix_is_read(run, penguins, tmp_path):
     numbers = penguins.drop(columns="island")
     expected = None
@@ -381,6 +382,7 @@ def test_the_separator_that_is_given_counts_before_the_name(run, tmp_path):
     assert run(*command)[0] == 0
 
 
+@pytest.mark.slow
 def test_a_column_that_varies_among_rows_held_out_alone_is_left_out(run, penguins, tmp_path):
     path, page = tmp_path / "p.csv", tmp_path / "page.md"
     for row in range(len(penguins)):  # until it is held out

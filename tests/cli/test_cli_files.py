@@ -55,6 +55,7 @@ def test_fit_and_predict_read_the_dialect_too(run: Any, flowers: pd.DataFrame, t
     assert predictions[0] == predictions[1]
 
 
+@pytest.mark.slow
 def test_a_line_for_excel_is_no_header(run: Any, flowers: pd.DataFrame, tmp_path: Path) -> None:
     other = write_european(flowers, tmp_path / "other.csv")
     model = tmp_path / "other.nc"

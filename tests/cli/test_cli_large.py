@@ -51,6 +51,7 @@ def test_labels_that_are_nan_are_missing_in_every_batch(run, visitors, tmp_path)
     np.testing.assert_allclose(bp.load(model).predict_proba(rows), expected.predict_proba(rows), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [("fit",), ("fit", "--model", "auto", "--most-rows", "100")])
 def test_text_that_is_no_level_is_remarked_on_in_batches_too(run, visitors, tmp_path, command):
     visitors["price"] = [f"{price:.2f}".replace(".", ",") for price in visitors["visits"] + 0.5]
@@ -116,6 +117,7 @@ def test_levels_of_every_batch_count(run, visitors, tmp_path):
     np.testing.assert_allclose(bp.load(tmp_path / "m.nc").predict_proba(X), expected.predict_proba(X), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_stack_takes_rows_at_random_and_says_so(run, visitors, tmp_path):
     path = write(visitors, tmp_path / "v.csv")
     options = ("--target", "kind", "--save", tmp_path / "m.nc")
@@ -219,6 +221,7 @@ def test_integers_that_gaps_elsewhere_would_round_are_refused(run, visitors, tmp
     assert "beyond 2^53" in err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="resource is POSIX")
 def test_memory_does_not_grow_with_the_file(tmp_path):
     rng = np.random.default_rng(0)
@@ -294,6 +297,7 @@ def test_truth_values_with_gaps_are_truth_values_in_batches_too(run, visitors, t
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["fit", "compare"])
 def test_classes_that_the_draw_misses_are_named(run, visitors, tmp_path, command):
     visitors.loc[[7, 250], "kind"] = "rare"

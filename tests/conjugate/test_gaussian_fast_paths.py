@@ -128,6 +128,7 @@ def test_the_average_over_what_depends_on_the_class(name):
     np.testing.assert_allclose(quick - quick[:, :1], generic - generic[:, :1], rtol=1e-8, atol=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [1, 400], ids=["few rows", "many rows"])
 @pytest.mark.parametrize("tied", [False, True])
 def test_densities_under_draws_of_the_parameters(n_rows, tied):

@@ -113,6 +113,7 @@ def test_draws_average_to_the_predictive_and_to_the_mean(few: tuple) -> None:
     np.testing.assert_allclose(averaged, joint, atol=0.05)
 
 
+@pytest.mark.slow
 def test_where_few_of_many_columns_matter_it_is_beyond_shrunken_centroids_and_calibrated() -> None:
     scores, rights, of_rival = [], [], []
     for seed in range(3):

@@ -17,6 +17,7 @@ X = pd.DataFrame(CELLS, columns=[f"c{j}" for j in range(N_COLUMNS)])
 Y = np.arange(N_ROWS) % 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [bp.CategoricalNB, bp.MixedNB])
 def test_columns_of_few_rows_are_read_once(estimator, monkeypatch):
     clf = estimator().fit(X, Y)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "benchmarks.md"
 
@@ -14,6 +16,7 @@ def run(*arguments):
     subprocess.run([sys.executable, "-m", *map(str, arguments)], cwd=ROOT, check=True, capture_output=True)
 
 
+@pytest.mark.slow
 def test_a_quick_run_replaces_tables_and_no_word(tmp_path):
     shutil.copy(PAGE, tmp_path)
     run("benchmarks", "--quick", "--no-numba", "--repeats", 1, "--only", "iris, LDA", "--out", tmp_path / "found")

@@ -39,6 +39,7 @@ def without_nuts(guide: str) -> list[str]:
     return [block for block in blocks_of(guide, "python") if not re.search(r"bp\.NUTS|sampled", block)]
 
 
+@pytest.mark.slow
 def test_a_family_added_by_the_guide_keeps_the_contract():
     blocks = without_nuts("add_a_family")
     assert any("check_family(WeibullRate" in block for block in blocks)
@@ -52,6 +53,7 @@ def test_a_family_added_by_the_guide_is_sampled():
     assert [run(blocks)] == blocks_of("add_a_family", "text")
 
 
+@pytest.mark.slow
 def test_the_hand_written_pymc_model_has_the_density_of_ours():
     blocks = without_nuts("from_pymc")
     assert any("compile_logp" in block for block in blocks)

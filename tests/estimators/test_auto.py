@@ -182,6 +182,7 @@ def test_units_do_not_matter(fitted: bp.AutoClassifier) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [0.0, 5.3])
 def test_of_a_column_that_is_constant_but_for_gaps_these_are_learned_from(value: float) -> None:
     rng = np.random.default_rng(0)
@@ -245,6 +246,7 @@ def test_numbered_columns_of_a_sparse_frame_are_sparse() -> None:
     np.testing.assert_array_equal(other.predict_proba(counts), one.predict_proba(counts))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("container", [csr_array, pd.DataFrame.sparse.from_spmatrix])
 def test_numbers_in_a_sparse_matrix_are_those_of_a_dense_one(container: Callable[[Any], Any]) -> None:
     rng = np.random.default_rng(4)
@@ -264,6 +266,7 @@ def test_a_sparse_matrix_too_large_to_be_dense_is_refused() -> None:
         bp.AutoClassifier().fit(X, np.arange(2_000) % 2)
 
 
+@pytest.mark.slow
 def test_names_of_levels_change_nothing() -> None:
     rng = np.random.default_rng(7)
     y = rng.integers(0, 3, 200)
@@ -289,6 +292,7 @@ def test_files(tmp_path: Path, fitted: bp.AutoClassifier) -> None:
     np.testing.assert_array_equal(clone(loaded).fit(IRIS, SPECIES).predict_proba(IRIS), given.predict_proba(IRIS))
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_probability_and_shrink_with_rows(fitted: bp.AutoClassifier) -> None:
     table, _ = mixed()
     found = fitted.predict_proba_interval(table[:10], random_state=0)
@@ -300,6 +304,7 @@ def test_intervals_hold_the_probability_and_shrink_with_rows(fitted: bp.AutoClas
     np.testing.assert_allclose(split["total"] - split["aleatoric"], split["epistemic"], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_true_probability_where_a_member_is_the_truth() -> None:
     """Draws of an average of members, whose errors cancel, covered .60 in place of .89."""
     covered = []
@@ -364,6 +369,7 @@ def test_curved_classes_are_seen() -> None:
     )
 
 
+@pytest.mark.slow
 def test_noise_beside_one_informative_column_is_left_out() -> None:
     """Thresholds among many useless columns: leaves find the threshold, and densities chosen and weighed one
     by one predict better than those of one kind."""
@@ -377,6 +383,7 @@ def test_noise_beside_one_informative_column_is_left_out() -> None:
     assert clf.members_["chosen columns"].predict(clf.recode(X[200:], "chosen columns")).shape == (200,)
 
 
+@pytest.mark.slow
 def test_what_labels_chose_is_chosen_anew_for_rows_that_are_left_out() -> None:
     """Of noise, where nothing can be learned, no candidate promises more than a coin."""
     promised = []
@@ -437,6 +444,7 @@ def test_decisions_and_other_class_weights(fitted: bp.AutoClassifier) -> None:
     assert (often >= fitted.predict_proba(table)[:, 1]).all()
 
 
+@pytest.mark.slow
 def test_class_weights_of_new_rows_are_those_that_their_own_probabilities_average_to() -> None:
     """EM stops where the weights are the average of the probabilities under them (Saerens et al. 2002, eq. 3)."""
     rng = np.random.default_rng(0)
@@ -714,6 +722,7 @@ def test_no_model_is_without_columns():
     assert np.isfinite(clf.explain(X[:1])["weight"]).all()
 
 
+@pytest.mark.slow
 def test_rows_with_many_gaps_are_explained_as_they_are_predicted():
     """Location models and trees sum over levels, of few missing cells only."""
     rng = np.random.default_rng(0)

@@ -337,6 +337,7 @@ def test_guests_and_their_transformers_are_not_saved(tmp_path: Path, fitted: bp.
     np.testing.assert_array_equal(bp.load(tmp_path / "model.npz").predict_proba(X), listed.predict_proba(X))
 
 
+@pytest.mark.slow
 def test_a_mixture_is_left_out_by_folds(tmp_path: Path) -> None:
     mixture = bp.GenerativeClassifier(bp.Mixture(bp.Gaussian("diag"), components=2), inference="em")
     clf = bp.AutoClassifier({"mixture": mixture, "naive": bp.GaussianNB()}).fit(X, Y)
@@ -354,6 +355,7 @@ def test_a_mixture_is_left_out_by_folds(tmp_path: Path) -> None:
         bp.AutoClassifier([bp.Mixture(bp.Gaussian("diag"), components=2)]).fit(X, Y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("last", "hidden"),
     [
@@ -374,6 +376,7 @@ def test_what_completes_rows_is_left_out_by_folds(last: Any, hidden: int, before
     assert float(found["log_score"].sel(model="completed")) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_what_is_left_out_by_weights_of_draws_is_not_called_exact() -> None:
     inference = bp.Laplace(draws=400, random_state=0)
     heavy, rows, labels = (
@@ -412,6 +415,7 @@ def test_options_that_members_do_not_have_are_refused(options: dict[str, Any], w
         bp.AutoClassifier(candidates).fit(X, Y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

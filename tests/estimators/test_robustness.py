@@ -112,6 +112,7 @@ def test_five_thousand_columns() -> None:
     assert clf.score(X, y) == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "n_columns"), [("levels", 8_000), ("half of them counts", 16_000), ("text", 8_000)]
 )

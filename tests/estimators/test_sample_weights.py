@@ -236,6 +236,7 @@ def test_several_models_learn_nothing_from_rows_of_weight_zero():
     np.testing.assert_array_equal(whole.weights_, alone.weights_)
 
 
+@pytest.mark.slow
 def test_weights_count_in_the_prior_of_a_column_half_of_whose_cells_are_equal():
     cells, classes = np.array([[0.0]] * 8 + [[1.0], [2.0], [-1.0], [3.0]]), np.array([0, 1] * 6)
     weights = np.array([1] * 10 + [3, 1])

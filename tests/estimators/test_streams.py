@@ -206,6 +206,7 @@ def run_rare(kind: str, n_rows: int, every: int) -> None:
     slide(clf, X, y, np.arange(n_rows), weights, 10, check, every)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", OF_RARE_CELLS)
 def test_rare_cells_leave_no_trace(kind: str) -> None:
     run_rare(kind, 200, every=20)

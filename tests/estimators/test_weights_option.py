@@ -137,6 +137,7 @@ def test_every_question_of_labels_uses_them(weighted):
     )
 
 
+@pytest.mark.slow
 def test_sampled_posteriors_have_monte_carlo_errors_of_the_weighted_probabilities():
     clf = bp.GaussianNB(inference=bp.Laplace(), calibration="weights").fit(X[:100, :3], Y[:100])
     error = clf.predict_proba_mcse(X[:5, :3])
@@ -201,6 +202,7 @@ def test_counts_of_words_are_refused_and_too_many_columns():
         bp.BernoulliNB(calibration="weights").fit(wide, np.arange(20) % 2)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesppl.UnlabelledWarning", "ignore::bayesppl.ConvergenceWarning")
 def test_rows_completed_by_draws_are_refused():
     # sums of completed rows hold what a row left out had said of them

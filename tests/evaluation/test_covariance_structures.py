@@ -94,6 +94,7 @@ def test_richer_structures_are_never_less_likely():
                 assert found[other] <= found[name] + 1e-9
 
 
+@pytest.mark.slow
 def test_units_and_the_order_of_rows_and_columns_do_not_matter():
     table, order = bp.covariance_structures(X, Y), np.random.default_rng(0).permutation(len(X))
     turned = bp.covariance_structures(X[order][:, ::-1], Y[order])

@@ -59,6 +59,7 @@ def test_arviz_draws_it():
     az.plot_ecdf_pit(tree, backend="none")
 
 
+@pytest.mark.slow
 def test_geweke_joint_distribution():
     """Parameters have their prior distribution again after many rounds of data given parameters given data.
 

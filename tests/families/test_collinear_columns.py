@@ -111,6 +111,7 @@ def test_evidence_to_fifty_digits(make, noise):
 # --- order and units ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", MODELS)
 def test_neither_order_nor_units_of_collinear_columns_change_an_answer(make):
     for seed in range(30):

@@ -28,7 +28,6 @@ QUICK_IN_PYMC = {
     "categorical, concentration per cell",
     "joint categorical",
     "conditional gaussian, tied",
-    "conditional gaussian, full, joint table",
     "multinomial",
     "dirichlet multinomial",
     "gaussian diag",

@@ -232,6 +232,7 @@ def test_independent_columns_are_drawn_from_their_class(covariance, shape):
         pd.testing.assert_frame_equal(nw.from_native(filled).to_pandas(), expected, check_dtype=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("clf", "cells"),
     [(bp.BernoulliNB(), [0, 1]), (bp.PoissonNB(), range(12)), (bp.BinomialNB(10), range(11))],

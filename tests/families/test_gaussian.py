@@ -242,6 +242,7 @@ def test_columnwise_hyperparameters():
     assert (prior.kappa == 0.01).all()
 
 
+@pytest.mark.slow
 def test_intervals_and_novelty_hold_from_few_rows_on():
     """Rows from the model itself: five in each of two classes, four columns of variance one."""
     covered, novel = [], []

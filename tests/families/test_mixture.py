@@ -210,6 +210,7 @@ def test_density_and_simulated_rows():
     assert (np.abs(rows.mean(0) - [0.7 * 4, 0.7 * 1]) < 5 * error).all()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesppl.errors.ConvergenceWarning")
 @pytest.mark.parametrize("inference", ["em", bp.Gibbs(draws=20, tune=20, chains=2, random_state=0)])
 def test_what_was_fitted_is_saved_and_loaded_and_has_gaps(inference, tmp_path):
@@ -320,6 +321,7 @@ def test_what_makes_no_mixture_is_refused(family, error, words):
         classifier(family, "em").fit(pd.DataFrame(X), Y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "family", [bp.Gaussian(), bp.Product({"numbers": (slice(None), bp.Gaussian())})], ids=["alone", "in a product"]
 )

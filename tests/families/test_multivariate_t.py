@@ -177,6 +177,7 @@ def test_outliers_do_not_matter_and_without_them_nothing_is_lost():
     assert robust > normal.fit(planted, y[train]).score(rows[~train], y[~train]) + 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesppl.errors.ConvergenceWarning")
 @pytest.mark.parametrize("inference", ["em", bp.Gibbs(draws=20, tune=20, chains=2, random_state=0)])
 def test_what_was_fitted_is_saved_and_loaded_fills_gaps_and_learns_from_unlabelled_rows(inference, tmp_path):

@@ -99,6 +99,7 @@ def fitted():
     return bp.GenerativeClassifier(bp.StudentT(3.0), inference=LAPLACE).fit(X, Y)
 
 
+@pytest.mark.slow
 def test_a_fit_finds_the_parameters_and_shrugs_off_an_outlier(fitted):
     outlier = np.concatenate([X, [[1e4, 1e4]]])
     moved = bp.GenerativeClassifier(bp.StudentT(3.0), inference=LAPLACE).fit(outlier, np.append(Y, "a"))

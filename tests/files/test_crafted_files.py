@@ -231,6 +231,7 @@ def places(value: Any) -> list[tuple[Any, Any]]:
     return [(value, key) for key in keys] + [pair for key in keys for pair in places(value[key])]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesppl.errors.ImpossibleRowWarning")  # of a number that was exchanged
 @pytest.mark.parametrize(
     "clf",

@@ -105,6 +105,7 @@ class TestFingerprint:
         expected = hashlib.sha256(names.encode() + b"".join(part.tobytes() for part in numbers))
         assert data_hash(bp.GaussianNB(), rows, labels) == expected.hexdigest()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("declare", "cell", "label"),
         [

@@ -82,6 +82,7 @@ def test_a_long_table_is_the_matrix():
     assert one.annotators()["annotator"].to_numpy().tolist() == ["x0", "x1", "x2"]
 
 
+@pytest.mark.slow
 def test_rows_of_a_matrix_with_counts_are_so_many_rows():
     weights = [1, 2, 1, 1, 3, 1]
     repeated = [votes for votes, times in zip(VOTES, weights, strict=True) for _ in range(times)]
@@ -211,6 +212,7 @@ def test_probabilities_in_named_columns_are_found_by_name(classes):
         clf.fit(X, pd.DataFrame(soft, columns=list("xyz")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_long", [False, True])
 def test_votes_that_were_not_given(is_long):
     X, y, noisy = noisy_iris()
@@ -250,6 +252,7 @@ def test_wrong_labels_are_found_out():
     assert (clf.completed_proba()["proba"].to_numpy().argmax(1) == y).mean() > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", ["iris", "wine"])
 @pytest.mark.parametrize("make", [bp.LinearDiscriminantAnalysis, bp.QuadraticDiscriminantAnalysis])
 @pytest.mark.parametrize("inference", ["em", bp.Gibbs(draws=100, tune=50, chains=2, random_state=0)])
@@ -336,6 +339,7 @@ def test_votes_and_features_together():
     assert (proba[0][~has_votes].argmax(1) == y[~has_votes]).mean() > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prefix", ["", "P"], ids=["numbers", "names"])
 def test_completed_rows_of_annotations_alone_are_named_by_their_items(prefix):
     votes = np.array([["a", "a", "b"], ["b", "b", "b"], ["a", "a", "a"]])
@@ -416,6 +420,7 @@ def test_a_saved_fit_is_the_same(inference, tmp_path):
         loaded.completed_proba()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [bp.LabelNoise(), [[0.8, 0.2], [0.3, 0.7]]], ids=["learned", "known"])
 @pytest.mark.parametrize("inference", ["em", GIBBS])
 @pytest.mark.filterwarnings("ignore::bayesppl.ConvergenceWarning")  # of few draws
@@ -577,6 +582,7 @@ def test_wrong_labels_beside_components_within_classes_are_found_out(inference):
     assert (clf.completed_proba()["proba"].to_numpy().argmax(1) == truth).all()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesppl.errors.ConvergenceWarning")  # of so few draws
 @pytest.mark.parametrize("family", [bp.families.Histogram(), bp.families.AveragedTree()])
 def test_where_em_finds_no_mode_gibbs_draws(family):
@@ -602,6 +608,7 @@ def test_labels_that_are_impossible_are_refused():
         bp.GaussianNB(inference="em", label_noise=never).fit([[0.0], [1.0], [2.0]], annotations=votes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [bp.LabelNoise(), [[1.0, 0.0], [0.0, 1.0]]])
 def test_labels_in_doubt_may_all_be_missing(noise):
     options = {"unlabelled": "learn", "unlabelled_weight": 1.0, "classes": ["a", "b"]}
@@ -612,6 +619,7 @@ def test_labels_in_doubt_may_all_be_missing(noise):
     np.testing.assert_allclose(*(clf.predict_proba([[0.0]]) for clf in fits), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_labels_of_a_wide_table_keep_their_type_beside_gaps():
     whole = pd.DataFrame({"a": pd.array([0, 1, 1], "Int64"), "b": pd.array([1, None, 1], "Int64")})
     assert bp.dawid_skene(whole, inference="em").classes_.tolist() == [0, 1]

@@ -117,6 +117,7 @@ def test_leave_one_out_is_of_the_model_where_it_has_a_closed_form():
     assert found.approximation is None
 
 
+@pytest.mark.slow
 def test_a_density_without_a_mode_is_refused():
     with pytest.raises(bp.UndefinedEstimateError, match="no mode that can be found"):
         mode_and_root(lambda point: (float(point.sum()), np.ones(len(point))), np.zeros(2))
@@ -200,6 +201,7 @@ def test_the_search_for_the_closest_normal_begins_near_it_in_any_units():
     np.testing.assert_allclose(clf.posterior_.samples["mean"], 1e3 * same.posterior_.samples["mean"], rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_search_that_cannot_begin_at_a_mode_is_reported(monkeypatch):
     def without_mode(density, start):
         raise bp.UndefinedEstimateError("no mode")
@@ -233,6 +235,7 @@ def _ordered(name, dims):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("prior", "words"),
     [
@@ -268,6 +271,7 @@ def test_a_single_chain_of_particles_is_warned_of():
         bp.BernoulliNB(inference=bp.SMC(draws=20, chains=1, random_state=1)).fit(BITS, LABELS)
 
 
+@pytest.mark.slow
 def test_fits_in_threads_leave_the_logger_of_pymc_as_it_was():
     level = logging.getLogger("pymc").level
     inference = bp.ADVI(iterations=20, draws=20, random_state=1)

@@ -238,6 +238,7 @@ def test_structure_is_chosen_by_rows_that_lack_other_cells():
     assert mixture.score(x, y) > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["noise", "unlabelled", "mixture"])
 def test_densities_are_chosen_by_evidence_where_rows_are_partly_known(kind):
     rng, y = np.random.default_rng(3), np.arange(400) % 2

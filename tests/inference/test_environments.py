@@ -66,6 +66,7 @@ def script(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_draws_do_not_depend_on_cores_or_an_event_loop():
     async def fit():
         return _digest()

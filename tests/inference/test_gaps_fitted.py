@@ -222,6 +222,7 @@ def test_rows_with_gaps_are_counted(tmp_path):
     np.testing.assert_allclose(empirical.predict_proba(ROWS), shifted, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inference", ["em", bp.Gibbs(draws=100, chains=2, random_state=0)])
 @pytest.mark.filterwarnings("ignore::bayesppl.ConvergenceWarning")  # of few draws
 def test_a_tree_says_which_rows_its_groups_hold(inference):

@@ -184,6 +184,7 @@ def test_machine_code_reads_a_slope_that_is_a_view_of_an_array():
     np.testing.assert_allclose([value, *gradient], [-13.0, -6.0, 1.0, 5.0])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Numba will use object mode")
 def test_what_python_computes_is_neither_kept_on_disk_nor_run_in_two_threads(monkeypatch):
     """Either ended the process with a segmentation fault."""
@@ -304,6 +305,7 @@ def test_a_sampler_that_does_not_start_says_what_to_do(exact, monkeypatch, error
         bp.NUTS().run(density, None)
 
 
+@pytest.mark.slow
 def test_nutpie_is_imported_without_the_plots_of_arviz_which_are_there_when_asked_for():
     code = (
         "import sys; from bayesppl.inference.nuts import import_nutpie; import_nutpie();"
@@ -313,6 +315,7 @@ def test_nutpie_is_imported_without_the_plots_of_arviz_which_are_there_when_aske
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.slow
 def test_threads_may_import_nutpie_at_the_same_time():
     code = (
         "import sys; from concurrent.futures import ThreadPoolExecutor;"

@@ -124,6 +124,7 @@ def test_every_public_name_exists():
     assert set(bp.__all__) <= set(dir(bp))
 
 
+@pytest.mark.slow
 def test_priors_are_loaded_on_first_use():
     code = (
         "import sys, bayesppl as bp\n"

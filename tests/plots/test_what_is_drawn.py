@@ -106,6 +106,7 @@ def test_names_of_models_are_whole_beside_their_temperatures():
     check(ax.get_figure(root=True))
 
 
+@pytest.mark.slow
 def test_a_nomogram_of_thirty_columns_fits_a_page():
     X, y = load("breast_cancer")
     ax = plots.plot_nomogram(bp.GaussianNB().fit(X, y), X, "malignant")

@@ -356,6 +356,7 @@ class TestPriorsOfDigits:
 
 
 class TestFigures:
+    @pytest.mark.slow
     def test_those_of_a_text_are_written_beside_its_report(self, tmp_path):
         written = reproduce(["D2"]).write(tmp_path)
         names = {name for name in figures.FIGURES if name.startswith("dake")}

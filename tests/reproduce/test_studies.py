@@ -308,6 +308,7 @@ class TestDomingosAndPazzani:
 
 
 class TestBnclassify:
+    @pytest.mark.slow
     def test_the_published_numbers(self, shared_data):
         X, y = rivals.load_car(shared_data / "car")
         assert round(rivals.log_likelihood(X, y), 6) == rivals.PUBLISHED["log likelihood"]

@@ -156,6 +156,7 @@ def test_the_marginal_density_of_pooled_means_is_that_of_correlated_normal_rows(
     _agree(found, np.asarray(expected))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spelling", ["centred", "not centred", "vectors"])
 @pytest.mark.parametrize(("centre", "sd"), [(0.0, 1.0), (52.52, 0.02), (2019.0, 3.0), (-4e5, 2.0)])
 def test_the_marginal_density_of_a_learned_spread_has_no_peak_at_zero(spelling, centre, sd):
@@ -186,6 +187,7 @@ def test_the_marginal_density_of_a_learned_spread_has_no_peak_at_zero(spelling, 
     np.testing.assert_allclose(found - found[0], expected - expected[0], rtol=0, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize(("centre", "sd"), [(0.0, 1.0), (52.52, 0.02), (-4e5, 2.0)])
 def test_the_marginal_density_of_a_spread_in_units_of_another_has_no_peak_at_zero(shared, centre, sd):
@@ -243,6 +245,7 @@ def test_what_is_only_shaped_like_the_means_does_not_depend_on_them(shaped):
     assert block.solution == "collapsed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scale",
     [
@@ -345,6 +348,7 @@ def test_rates_that_are_multiples_of_a_learned_one_have_the_density_of_negative_
     _agree(found, np.asarray(expected))
 
 
+@pytest.mark.slow
 def test_the_marginal_density_of_learned_mean_vectors_is_that_of_matrix_t_rows():
     """The rows of a class, one after the other, are multivariate t given those before (Murphy 2007, eq. 258)."""
     case = SPELLINGS["mean_vectors_about_a_learned_centre"]
@@ -366,6 +370,7 @@ def test_the_marginal_density_of_learned_mean_vectors_is_that_of_matrix_t_rows()
     _agree(found, np.asarray(expected))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lkj_tied", "lkj_per_class"])
 def test_the_marginal_density_of_learned_covariances_is_that_of_normal_vectors_correlated_by_their_mean(name):
     """But for the prior of the covariances, which is PyMC's own."""
@@ -386,6 +391,7 @@ def test_the_marginal_density_of_learned_covariances_is_that_of_normal_vectors_c
     _agree(found, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lkj_tied", "lkj_per_class"])
 def test_the_marginal_density_of_learned_covariances_needs_no_linear_algebra(name):
     """Whose compilation takes longer than that of everything else."""
@@ -411,6 +417,7 @@ def test_means_beside_a_learned_covariance_are_integrated_out_in_few_columns(n_f
     assert block.solution == solution
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("d", "n_rows"), [(2, 15), (2, 22), (2, 51), (3, 15), (3, 18), (3, 30)])
 def test_whether_mean_vectors_are_integrated_out_does_not_depend_on_the_points_of_the_proof(d, n_rows):
     codes = np.arange(n_rows) % K

@@ -79,6 +79,7 @@ def test_a_canonical_density_is_the_users_own(name):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "psi"),
     [

@@ -3,6 +3,7 @@
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+import pytest
 from pytensor.tensor.elemwise import Elemwise
 from sklearn.datasets import load_iris
 
@@ -37,6 +38,7 @@ def test_a_discriminant_of_the_irises_takes_few_operations(monkeypatch):
     assert 0 < _operations(monkeypatch, model) < 8_000
 
 
+@pytest.mark.slow
 def test_matrices_that_are_looked_for_are_found_all_at_once(monkeypatch):
     """By slopes of Cholesky factors, of three matrices at twenty points in up to a hundred steps."""
     X, y = load_iris(return_X_y=True)

@@ -3,6 +3,7 @@
 import numpy as np
 import pymc as pm
 import pytest
+from registry import quick_and_slow
 
 import bayesppl as bp
 
@@ -15,7 +16,7 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", quick_and_slow(TABLES, ("seconds since 1970",)))
 @pytest.mark.parametrize(
     "estimator",
     [bp.GaussianNB(), bp.LinearDiscriminantAnalysis(), bp.QuadraticDiscriminantAnalysis("fraley-raftery")],
@@ -29,6 +30,7 @@ def test_our_own_declarations_come_back_as_exact(estimator, table):
     np.testing.assert_allclose(read.predict_proba(X), clf.predict_proba(X), atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kappa", [0.01, 1.0])
 def test_years_are_solved_as_years_since_any_other(kappa):
     years = RNG.integers(2015, 2025, 100) + 0.0
@@ -47,6 +49,7 @@ def test_years_are_solved_as_years_since_any_other(kappa):
     assert float(raw.log_evidence()["total"]) == pytest.approx(float(centred.log_evidence()["total"]), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("units", [(1e4, 10.0), (10.0, 1e4), (1e9, 1e9), (1e-3, 1e3)])
 def test_a_wishart_prior_is_solved_in_any_units(units):
     standard = np.random.default_rng(1).normal(3.0 + Y[:, None], size=(100, 2))

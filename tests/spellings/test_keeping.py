@@ -72,6 +72,7 @@ def test_draws_are_saved_and_loaded_with_the_model(clf, tmp_path, monkeypatch):
     assert b"pickle" not in (tmp_path / "model.npz").read_bytes()
 
 
+@pytest.mark.slow
 def test_draws_of_the_user_are_kept_too(clf, tmp_path):
     tree = clf.to_datatree()
     own = bp.from_pymc(hierarchical(), draws=tree)

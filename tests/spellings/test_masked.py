@@ -131,6 +131,7 @@ def test_a_changed_link_of_masked_rows_is_still_no_closed_form():
         bp.from_pymc(model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("masked", ["label", "z", "k"])
 def test_gaps_leave_the_order_of_the_columns_as_it_is(masked):
     """That in which the variables are observed, by which rows in an array are found."""

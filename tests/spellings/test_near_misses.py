@@ -477,7 +477,7 @@ NEAR_MISSES = [
     words_mixed_with_uniform_ones,
     two_levels_of_confined_probabilities,
     levels_of_a_stick_that_is_cut,
-    precisions_of_a_root_that_is_not_negative,
+    pytest.param(precisions_of_a_root_that_is_not_negative, marks=pytest.mark.slow),
     precisions_of_a_root_that_is_cut,
     vectors_of_means_on_one_side_of_a_centre,
     means_that_rise_from_column_to_column,
@@ -492,9 +492,9 @@ NEAR_MISSES = [
     events_of_a_capped_exposure,
     means_cut_off_at_one_deviation,
     means_cut_off_at_one_deviation_of_all_classes,
-    precisions_whose_correlation_has_a_limit,
+    pytest.param(precisions_whose_correlation_has_a_limit, marks=pytest.mark.slow),
     precisions_of_columns_whose_ratio_has_limits,
-    precisions_of_classes_whose_ratio_has_limits,
+    pytest.param(precisions_of_classes_whose_ratio_has_limits, marks=pytest.mark.slow),
     pytest.param(precisions_that_grow_from_class_to_class, marks=pytest.mark.slow),
 ]
 
@@ -597,6 +597,7 @@ def test_parameters_mixed_of_all_variables_are_exact_where_they_can_be_anything(
     assert _solution(declare) == "exact"
 
 
+@pytest.mark.slow
 def test_precisions_of_a_whole_root_are_exact():
     def declare(y):
         squares = pm.ChiSquared("squares", np.array([6.0, 5.0]), shape=(K, D))

@@ -98,6 +98,7 @@ def _equal(one: Any, other: Any, rtol: float = 1e-9) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", quick_and_slow(BUILDS, ("collapsed",)))
 @pytest.mark.filterwarnings("ignore:a few draws carry")
 def test_every_answer_is_that_of_the_same_model_with_coords_in_ascending_order(

@@ -48,6 +48,7 @@ def test_a_model_read_by_from_pymc_is_pickled_with_its_model():
     assert back.to_pymc().basic_RVs[0].name == clf.to_pymc().basic_RVs[0].name
 
 
+@pytest.mark.slow
 def test_a_function_of_no_module_is_pickled_too():
     most = 2
 

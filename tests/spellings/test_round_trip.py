@@ -52,6 +52,7 @@ def test_a_model_of_numbers_given_categories_is_refused(name):
         bp.from_pymc(model, "y")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", quick_and_slow(PLAIN, ("student t", "von mises, hours")))
 def test_the_model_of_a_family_without_a_closed_form_comes_back_by_rows(name):
     """With the same probabilities from the same draws."""
@@ -100,6 +101,7 @@ def test_the_model_of_every_family_comes_back_as_exact(name):
     assert name == "gaussian full, default prior" or np.isclose(one + jacobian, other, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("prior", "columns"), [("fraley-raftery", 4), ("hierarchical", 3), ("hierarchical", 1)])
 def test_a_discriminant_of_correlated_columns_comes_back_as_exact(prior, columns):
     """Matrices of the opposite correlation, and means far away, take a search."""

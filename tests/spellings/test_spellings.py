@@ -135,6 +135,7 @@ def test_class_probabilities_are_those_of_the_model_evaluated_row_by_row(name):
     assert (np.abs(found - share) <= 6 * error + 1e-9).all(), np.abs(found - share) / (error + 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", quick_and_slow(SPELLINGS, ("features_first", "words_about_a_learned_base")))
 def test_class_probabilities_are_in_ascending_order_of_the_classes(name):
     """Those of the test before, whose classes are called by their codes."""
