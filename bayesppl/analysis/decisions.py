@@ -110,7 +110,14 @@ class Threshold(NamedTuple):
     error_rate: float
 
 
-def threshold_for(fitted: Fitted, X: Any, error_rate: float, rule: RuleName | None = None) -> Threshold:
+def threshold_for(
+    fitted: Fitted,
+    X: Any,
+    error_rate: float,
+    rule: RuleName | None = None,
+    *,
+    class_weights: ClassWeights | None = None,
+) -> Threshold:
     """Find the lowest confidence at which the rows decided are expected to be wrong at most this often.
 
     No labels are needed: a row decided with probability p is wrong with probability 1 − p, if the model holds. All
@@ -123,7 +130,7 @@ def threshold_for(fitted: Fitted, X: Any, error_rate: float, rule: RuleName | No
         Rows to be decided.
     error_rate : float
         Largest share of wrong labels among the rows decided.
-    rule : optional
+    rule, class_weights : optional
         As for ``predict_proba``.
 
     Returns
@@ -140,7 +147,7 @@ def threshold_for(fitted: Fitted, X: Any, error_rate: float, rule: RuleName | No
     >>> found.error_rate <= 0.01, round(found.coverage, 2)
     (True, 0.93)
     """
-    return lowest_confidence(probabilities(fitted, X, rule), error_rate)
+    return lowest_confidence(probabilities(fitted, X, rule, class_weights), error_rate)
 
 
 def lowest_confidence(proba: Array, error_rate: float) -> Threshold:

@@ -47,21 +47,22 @@ def log_scores(log_proba: Array, codes: Array) -> Array:
 
 
 def weighted_average(scores: Array, weights: Array) -> tuple[float, float]:
-    """Average the scores of rows of positive weight, with a standard error: nan where a row was held impossible.
+    """Average the scores of rows of positive weight, with a standard error; nan of one, or of an impossible one.
 
     Examples
     --------
     >>> import numpy as np
     >>> weighted_average(np.array([1.0, 3.0, 8.0]), np.array([1.0, 1.0, 0.0]))
-    (2.0, 0.7071067811865476)
+    (2.0, 1.0)
     """
     counted = weights > 0
     share, scores = weights[counted] / weights.sum(), scores[counted]
     # sums and not scalar products, for which BLAS would wake its threads
     mean = float((share * scores).sum())
-    if not np.isfinite(mean):
+    n_rows = len(scores)
+    if n_rows < 2 or not np.isfinite(mean):
         return mean, float("nan")
-    return mean, float(np.sqrt(((share * (scores - mean)) ** 2).sum()))
+    return mean, float(np.sqrt(((share * (scores - mean)) ** 2).sum() * n_rows / (n_rows - 1)))
 
 
 def brier_scores(log_proba: Array, codes: Array) -> Array:

@@ -90,6 +90,7 @@ def sections_of(
 
     stack, together = clf.stack_, records[0]
     log_proba, codes = clf.predict_log_proba(test.X), encode_labels(test.y, clf.classes_.tolist())[1]
+    blind = np.log(stack.class_count / stack.class_count.sum())[codes].mean()
     counts = [
         {"class": str(label), "rows to learn from": f"{count:g}"}
         for label, count in zip(stack.classes.tolist(), stack.class_count.tolist(), strict=True)
@@ -134,9 +135,9 @@ def sections_of(
             _table(models),
             _table([{"model": name, "looks at": MEANINGS[name]} for name in names]),
             "Accuracy is the share of right answers. The log score is the average logarithm of the probability "
-            f"given to the right answer: 0 is perfect, {_blind(stack.class_count):.3f} is what the frequencies "
-            "of the classes alone would get. The difference is from all together, ± its standard error: within "
-            "about two of these, the rows cannot decide. The score of rows to learn from is that of "
+            f"given to the right answer: 0 is perfect, {blind:.3f} is what the frequencies of the classes alone "
+            "get on these rows. The difference is from all together, ± its standard error: within about two of "
+            "these, the rows cannot decide. The score of rows to learn from is that of "
             "rows left out. In the picture, T above 1 says that a model was too "
             "sure by itself, and its probabilities were made milder; for leaves it counts their trees as well.",
             _picture(plot_stack(clf), "Weights of the models, with their uncertainty"),
@@ -155,11 +156,6 @@ def sections_of(
     yield "The hardest rows", _hardest(clf, test, log_proba, codes)
     yield "When to ask somebody", _asking(log_proba, codes)
     yield "What to be careful about", [*map(_text, (*_cautions(clf, together, log_proba, codes), *remarks))]
-
-
-def _blind(class_count: Array) -> float:
-    shares = class_count[class_count > 0] / class_count.sum()
-    return float((shares * np.log(shares)).sum())
 
 
 def _ranking(clf: AutoClassifier, test: FileRows, log_proba: Array) -> list[str]:

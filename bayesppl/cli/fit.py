@@ -215,9 +215,10 @@ def summary(model: Path) -> None:
 def verify(model: Path, data: Path, target: str, dialect: Dialect) -> None:
     """Print the certificate of a saved model that rows were forgotten from, verified by DATA.
 
-    DATA holds the rows that remain, all of them and no others, each of weight one. The sums of the model are
-    compared with theirs: part by part they are equal to the last bit, or equal within the bound that is stated, or
-    they differ. The exit status is 1 if any differs, and standard error says which.
+    DATA holds the rows that remain, all of them and no others, each of weight one; rows without a label are left
+    out. The sums of the model are compared with theirs: part by part they are equal to the last bit, or equal
+    within the bound that is stated, or they differ. The exit status is 1 if any differs, and standard error says
+    which.
     """
     from bayesppl.analysis.certificate import DIFFERS
     from bayesppl.cli.file_rows import Source
@@ -235,7 +236,7 @@ def verify(model: Path, data: Path, target: str, dialect: Dialect) -> None:
     chosen, classes = Chosen(keep=features, categorical=tuple(known)), classifier.classes_.tolist()
     if all(isinstance(label, str) for label in classes):
         known = {**known, target: classes}
-    source = Source(data, target, dialect, chosen, known=known)
+    source = Source(data, target, dialect, chosen, "drop", known=known)
     absent = [name for name in features if name not in source.file.columns]
     if absent:
         raise ValueError(f"the model needs column {absent[0]!r}, which is not among those of {str(data)!r}")

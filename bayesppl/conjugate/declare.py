@@ -135,6 +135,8 @@ def _register(
     generators = {v for v in ancestors([declaration]) if v.owner is None and isinstance(v.type, RandomType)}
     own = clone_replace([declaration], {v: shared_variable(np.random.default_rng()) for v in generators})[0]
     if shape is not None:
+        if not _broadcasts(declaration.type.shape, shape):
+            raise ValueError(_misfit(name, dims, shape, declaration.type.shape))
         try:
             own = change_dist_size(own, shape[: len(shape) - own.owner.op.ndim_supp])
         except (ValueError, TypeError, NotImplementedError) as error:
@@ -207,8 +209,10 @@ def _check(
         )
 
 
-def _broadcasts(found: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    return len(found) <= len(shape) and all(a in (1, b) for a, b in zip(found[::-1], shape[::-1], strict=False))
+def _broadcasts(found: tuple[int | None, ...], shape: tuple[int, ...]) -> bool:
+    return len(found) <= len(shape) and all(
+        a in (None, 1, b) for a, b in zip(found[::-1], shape[::-1], strict=False)
+    )
 
 
 def _values_beyond(model: Any, variable: Any, space: Space, draw: Array, mode: Any) -> list[float]:

@@ -207,7 +207,8 @@ def _native(value: Any) -> Any:
     native, pa = nw.to_native(value, pass_through=True), nw.dependencies.get_pyarrow()
     if pa is None or not isinstance(native, pa.Table | pa.RecordBatch | pa.Array | pa.ChunkedArray):
         return native
-    return native.to_pandas(integer_object_nulls=True, date_as_object=False, ignore_metadata=True)
+    is_series = isinstance(native, pa.Array | pa.ChunkedArray)  # such as labels, where a date equals no time
+    return native.to_pandas(integer_object_nulls=True, date_as_object=is_series, ignore_metadata=True)
 
 
 def warn_of_other_orders(X: Any, **given: Any) -> None:

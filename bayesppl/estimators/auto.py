@@ -48,7 +48,8 @@ class AutoClassifier(StackAnswers):
         their transformers are fitted once, without labels, and the last step is left out exactly, or by importance
         weights of its draws where priors are not conjugate. Any other classifier with ``predict_proba``, such as a
         forest, is a guest, left out by stratified cross-validation in five folds; so are pipelines whose
-        transformers want labels, and models whose inference completes rows, such as mixtures. Labels are taken as
+        transformers want labels, and models whose inference completes rows, such as mixtures. One that is frozen
+        (``sklearn.frozen``) is fitted in no fold: it must have been fitted to other rows. Labels are taken as
         known and right: candidates have no ``label_noise``, ``unlabelled_label``, ``classes`` or ``rule``.
     class_weights
         Prior of the class weights; see :class:`GenerativeClassifier`. Estimators in ``candidates`` have their own.

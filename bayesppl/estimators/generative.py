@@ -38,7 +38,7 @@ class GenerativeClassifier(Learner):
         Learn from the exact leave-one-out of the fit how far the densities can be trusted where labels are
         predicted: with the power 1/T of all of them, π_k p(x | k)^(1/T), or with a power for every column that is
         independent of the others given the class, and for every block of columns that are not, π_k Π_b p(x_b |
-        k)^(w_b). T costs about one prediction, weights one of every column, of 5,000 rows drawn at random where
+        k)^(w_b). T costs two to five predictions, weights one of every column, of 5,000 rows drawn at random where
         there are more; see :doc:`/theory/calibration`.
     tuning : {"evidence", "loo"} or Tuning, optional
         Multiply the hyperparameters of the prior by factors that are chosen by the data, in every fit anew; see

@@ -113,7 +113,7 @@ class PyMCClassifier(BayesClassifier):
             raise ValueError(
                 "a model written in PyMC takes no sample_weight: declare what a row counts in the model"
             )
-        if self.build is None:
+        if not callable(self.build):
             raise ValueError(
                 "a model that is there already is fitted as it stands, by bayesppl.from_pymc(model): to fit it to "
                 "other rows, as comparisons, cross-validation and stacks do, pass the function that builds it, "

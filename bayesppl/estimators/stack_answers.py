@@ -179,9 +179,9 @@ class StackAnswers(Shell[Stack]):
         """Choose labels of least expected loss, or abstain; see :meth:`GenerativeClassifier.decide`."""
         return least_loss(self.predict_proba(X, class_weights), self.classes_, loss, reject_loss, rejected)
 
-    def threshold_for(self, X: Any, error_rate: float) -> Threshold:
+    def threshold_for(self, X: Any, error_rate: float, *, class_weights: ClassWeights | None = None) -> Threshold:
         """Find the lowest confidence at which the rows decided are expected to be wrong at most this often."""
-        return lowest_confidence(self.predict_proba(X), error_rate)
+        return lowest_confidence(self.predict_proba(X, class_weights=class_weights), error_rate)
 
     def predict_proba_interval(
         self,

@@ -127,7 +127,7 @@ class AveragedTree(TreeFamily):
         bins: list[tuple[Cuts, tuple[Hashable, ...]]] = list(zip(self.cuts, self.outcomes, strict=True))
         if not bins:  # further rows do not move them
             levels, weights = (
-                by_name(self.levels or {}),
+                by_name({} if self.levels is None else self.levels),
                 np.ones(len(table)) if members is None else members.weights,
             )
             declared = levels if isinstance(levels, Mapping) else table.names

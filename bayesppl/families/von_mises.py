@@ -19,6 +19,8 @@ import numpy as np
 from scipy.special import ive
 
 from bayesppl.conjugate.declare import Direct
+from bayesppl.conjugate.moments import degrees
+from bayesppl.conjugate.statistics import ROUNDING
 from bayesppl.conjugate.weighted_rows import WeightedRows
 from bayesppl.data.arguments import real
 from bayesppl.families.independent_cells import IndependentCells, OfColumn
@@ -60,12 +62,7 @@ class VonMises(IndependentCells):
         real("VonMises: period", self.period, "be positive and finite", lambda period: 0 < period < np.inf)
         declared = self.coefficient
         if declared is None:
-            # the concentration that belongs to a mean resultant length (Banerjee et al. 2005, equation 4.4),
-            # within classes
-            turned = statistics.sum_by_class(np.exp(1j * self._angles(statistics.X)))
-            n_rows = statistics.weights.sum()
-            length = np.abs(turned).sum(0) / (n_rows + 1)
-            declared = pm.Normal.dist(0.0, 1 + length * (2 - length**2) / (1 - length**2))
+            declared = pm.Normal.dist(0.0, 1 + self._concentration(statistics))
         return Direct(dict.fromkeys(self.parameters, declared), dict.fromkeys(self.parameters, "real"))
 
     def log_cell(self, theta: Theta) -> OfColumn:
@@ -90,6 +87,19 @@ class VonMises(IndependentCells):
             return cosine * pt.cos(angles) + sine * pt.sin(angles) - log_norm
 
         pm.CustomDist(name, *(theta[parameter] for parameter in self.parameters), logp=log_density, **observed)
+
+    def _concentration(self, statistics: WeightedRows) -> Array:
+        """Estimate the concentration within classes, by the length of mean vectors (Banerjee et al. 2005, (4.4)).
+
+        For narrow classes, what it is short of one is unbiased over the degrees of freedom (Watson & Williams
+        1956). Where all angles of a class are equal, one row more is taken to have a length of zero.
+        """
+        counts = statistics.sum_by_class(np.ones(len(statistics.X)))
+        n_rows = counts.sum()
+        short = n_rows - np.abs(statistics.sum_by_class(np.exp(1j * self._angles(statistics.X)))).sum(0)
+        short = np.where(short > ROUNDING * n_rows, short / degrees(counts).sum(), 1 / (n_rows + 1))
+        length = np.maximum(1 - short, 0.0)
+        return np.asarray(length * (2 - length**2) / (1 - length**2))
 
     def _angles(self, x: Array) -> Array:
         return 2 * np.pi / self.period * np.asarray(x, dtype=np.float64)

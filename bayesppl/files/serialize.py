@@ -183,7 +183,7 @@ def _assemble(name: str, members: Mapping[str, Any]) -> Any:
     hints = _hints(cls)
     for member, value in members.items():
         check_type(value, hints[member], f"{cls.__name__}.{member}")
-        if isinstance(value, np.ndarray) and value.dtype.kind in "OU" and member != "classes":
+        if isinstance(value, np.ndarray) and value.dtype.kind in "OU" and member not in ("classes", "levels"):
             raise TypeError(f"{cls.__name__}.{member} must be numbers, found an array of {value.dtype}")
     new = object.__new__(cls)
     vars(new).update({f.name: f.default for f in fields(cls) if f.name not in members}, **members)

@@ -218,6 +218,7 @@ def test_predictions_are_explained(run: Any, saved: Path, iris: pd.DataFrame, tm
     assert "reason 3" not in found
 
 
+@pytest.mark.slow
 def test_a_stack_is_explained(run: Any, iris: pd.DataFrame, tmp_path: Path) -> None:
     iris.to_csv(tmp_path / "iris.csv", index=False)
     path, model = tmp_path / "iris.csv", tmp_path / "stack.nc"
@@ -301,6 +302,14 @@ def test_rows_are_verified_in_a_text_file_as_in_any_other(run: Any, tmp_path: Pa
         assert (status, err.strip()) == (0, "verified")
     left.assign(c=levels[0]).to_csv(tmp_path / "left.csv", index=False)
     assert run("verify", tmp_path / "m.npz", tmp_path / "left.csv", "--target", "label")[0] == 1
+
+
+def test_rows_without_a_label_are_not_verified(run: Any, tmp_path: Path) -> None:
+    X, y = pd.DataFrame({"u": [1.0, 2.0, 4.0, 5.0, 9.0]}), ["a", "a", "b", "b", "b"]
+    bp.GaussianNB().fit(X, y).forget(X[4:], y[4:]).save(tmp_path / "m.npz")
+    X.assign(label=[*y[:4], ""]).to_csv(tmp_path / "left.csv", index=False)
+    status, _, err = run("verify", tmp_path / "m.npz", tmp_path / "left.csv", "--target", "label")
+    assert (status, err.strip()) == (0, "verified")
 
 
 @pytest.mark.filterwarnings("ignore:Numba will use object mode")  # of older versions of PyTensor

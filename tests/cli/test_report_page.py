@@ -102,6 +102,10 @@ def test_the_page_as_markdown(run: Any, table: Path, tmp_path: Path) -> None:
     assert all(f"| {name} | {MEANINGS[name]} |" in rows for name in models)
     assert any("same" in row and row.endswith("| left out by --drop |") for row in rows)
     assert "Row 0 is the first." in text
+    learned = np.array([int(n) for n in re.findall(r"^\| [^|]* \| (\d+) \|$", text, re.M)])  # in ascending order
+    held_out = pd.read_csv(table)["fate"].value_counts().sort_index().to_numpy() - learned
+    alone = held_out @ np.log(learned / learned.sum()) / held_out.sum()
+    assert f"{alone:.3f} is what the frequencies of the classes alone get on these rows" in text
     assert "<script>" not in text
 
 

@@ -54,6 +54,17 @@ def test_a_mark_that_can_equal_no_label_is_refused():
 
 
 @pytest.mark.filterwarnings("ignore::bayesppl.errors.UnlabelledWarning")
+@pytest.mark.parametrize("mark", [np.nan, float("nan"), pd.NA, pd.NaT, None])
+def test_a_mark_that_is_missing_marks_what_is_missing(mark):
+    for y in (pd.Series([1, 2, pd.NA] * 5, dtype="Int64"), pd.Series(["a", "b", None] * 5)):
+        clf = bp.GaussianNB(bp.NormalInverseGamma(0, 1, 1, 1), unlabelled="drop", unlabelled_label=mark)
+        tuned = clf.fit(np.arange(15.0)[:, None], y).tune_prior()
+        assert clf.class_count_.tolist() == tuned.class_count_.tolist() == [5, 5]
+    few = np.where(FEW < 0, np.nan, FEW)
+    fitted(few, unlabelled="learn", unlabelled_label=mark, prior=bp.NormalInverseGamma(5, 0.1, 2, 1)).tune_prior()
+
+
+@pytest.mark.filterwarnings("ignore::bayesppl.errors.UnlabelledWarning")
 def test_no_prediction_is_right_or_wrong_without_a_label():
     gaps = [None if label < 0 else int(label) for label in FEW]
     for y, clf in (
@@ -123,6 +134,7 @@ def test_annotations_of_one_class_are_no_classifier():
         bp.GaussianNB(inference="em").fit(X[:3], annotations=[["a", "a"]] * 3)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesppl.errors.ConvergenceWarning")
 def test_arviz_summarises_annotators():
     crowd = bp.dawid_skene([["a", "b"], ["b", "b"], ["a", "a"]] * 5, inference=bp.Gibbs(draws=60, random_state=0))

@@ -1,5 +1,6 @@
 """Batches and Parquet files give the posterior of all rows at once, in bounded memory."""
 
+import datetime
 import tracemalloc
 
 import numpy as np
@@ -177,6 +178,14 @@ def test_parquet_is_the_frame(files, source, monkeypatch):
     found = bp.GaussianNB().fit_parquet(path, "label", columns=list("abcd"))
     assert_same_fit(found, bp.GaussianNB().fit(frame[list("abcd")], frame["label"]))
     assert found.feature_names_in_.tolist() == list("abcd")
+
+
+def test_labels_in_parquet_that_are_dates_are_dates(tmp_path):
+    days = [datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)] * 3
+    frame = pd.DataFrame({"u": [0.0, 5.0, 1.0, 6.0, 2.0, 7.0], "day": np.array(days, dtype=object)})
+    frame.to_parquet(tmp_path / "rows.parquet", index=False)
+    clf = bp.GaussianNB().fit_parquet(tmp_path / "rows.parquet", "day")
+    assert clf.score(frame[["u"]], frame["day"]) == 1.0
 
 
 def test_parquet_with_weights_uses_all_other_columns(files, capsys):

@@ -77,6 +77,7 @@ def reversed_columns(X, y):
     return build(np.asarray(X)[:, ::-1], y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "written", [of_columns("b", "a"), reversed_columns], ids=["a variable for a column", "one variable"]
 )
@@ -280,6 +281,7 @@ def test_columns_of_a_variable_are_found_by_the_names_in_its_coords():
         read.predict({"n": n, "x": frames["x"][["long"]]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "columns", [[2020, 2021, 2019], [2, 0, 1], [0, 1, 2], list(pd.date_range("2020", periods=3))]
 )
@@ -385,6 +387,7 @@ def test_the_user_s_names_are_kept(clf):
     assert isinstance(clf.to_pymc(), pm.Model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
 def test_the_user_s_variables_are_kept_in_any_unit(unit):
     rng = np.random.default_rng(0)
@@ -405,6 +408,8 @@ def test_what_a_model_of_rows_cannot_do_is_refused(clf):
         bp.PyMCClassifier(build).fit(X, Y, np.ones(5))
     with pytest.raises(ValueError, match="pass the function that builds it"):
         bp.PyMCClassifier().fit(X, Y)
+    with pytest.raises(ValueError, match=r"bayesppl.from_pymc\(model\)"):
+        bp.PyMCClassifier(build(X, [0, 0, 1, 1, 1])).fit(X, Y)
     with pytest.raises(ValueError, match=r"bayesppl.NUTS"):
         bp.PyMCClassifier(build, inference="laplace").fit(X, Y)
     with pytest.raises(ValueError, match="2 classes, and y holds 3"):
@@ -462,6 +467,7 @@ def test_own_models_are_candidates_left_out_by_folds():
         found.save("nowhere.npz")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [["maybe", "no", "yes"], ["no", "yes", "you bet"]])
 def test_own_models_with_a_class_that_no_row_has_are_candidates_where_it_is_declared(classes):
     own, rows, labels = bp.PyMCClassifier(partial(build, n_classes=3), classes=classes), pd.concat([X] * 4), Y * 4
@@ -942,6 +948,7 @@ def test_draws_have_the_coords_of_the_model_as_xarray_holds_them(labels):
     np.testing.assert_allclose(one, [mean / mean.sum()], rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("of_prior", [True, False])
 @pytest.mark.parametrize("shape", [(), (2,)])

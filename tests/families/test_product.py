@@ -207,10 +207,11 @@ def test_integer_columns_must_be_decided():
         ValueError, match=r"integer columns may hold counts, codes or measurements.*'n', 'm'. Pass integers="
     ):
         bp.MixedNB().fit(counts, Y)
-    with pytest.raises(
-        ValueError, match=r"integers must be one of 'gaussian', 'poisson', 'categorical' or None, .* found 'x'"
-    ):
-        bp.MixedNB(integers="x").fit(counts, Y)
+    for table in (counts, X):
+        with pytest.raises(
+            ValueError, match=r"integers must be one of 'gaussian', 'poisson', 'categorical' or None, .* found 'x'"
+        ):
+            bp.MixedNB(integers="x").fit(table, Y)
     assert bp.MixedNB(integers="gaussian").fit(counts, Y).families_["gaussian"][0] == ("a", "b", "n", "m")
     assert bp.MixedNB(integers="poisson").fit(counts, Y).families_["poisson"][0] == ("n", "m")
     assert bp.MixedNB(integers="categorical").fit(counts, Y).families_["categorical"][0] == ("place", "n", "m")

@@ -6,7 +6,9 @@ import pytest
 from scipy import stats
 
 import bayesppl as bp
+from bayesppl.data.labels import one_hot
 from bayesppl.data.read_table import as_table
+from bayesppl.families import closed_forms
 
 RNG = np.random.default_rng(6)
 ANGLES = np.concatenate([RNG.vonmises(3.0, 4.0, (60, 1)), RNG.vonmises(-0.5, 1.0, (60, 1))])
@@ -58,6 +60,36 @@ def test_the_period_is_a_positive_number(period):
         bp.GenerativeClassifier(bp.VonMises(period), inference="laplace").fit(ANGLES, Y)
 
 
+@pytest.mark.parametrize("n_rows", [10, 400])
+def test_the_default_prior_exceeds_the_concentration_however_narrow_the_classes_are(n_rows):
+    """Narrow angles are nearly normal: 2κ(n - R) is about χ² of n - 1 degrees of freedom a class."""
+    y = np.repeat([0, 1], n_rows)
+    for kappa in (2.0, 50.0, 3e3, 1e7):
+        angles = np.concatenate([np.random.default_rng(k).vonmises(3 * k, kappa, (n_rows, 1)) for k in (0, 1)])
+        family = bp.VonMises().bind(as_table(angles), ("a", "b"))
+        statistics = closed_forms.sufficient_statistics(family, angles, one_hot(y, 2))
+        [sd] = family.resolve_prior(statistics).priors["cosine"].owner.inputs[-1].eval().ravel() - 1
+        low, high = stats.chi2(2 * (n_rows - 1)).interval(1 - 1e-6) / np.float64(2 * (n_rows - 1))
+        assert kappa / high < sd < (kappa / low if kappa > 10 else kappa * 2)
+
+
+def test_narrow_classes_are_told_apart_as_by_normal_densities():
+    rng = np.random.default_rng(3)
+    y, new = np.repeat([0, 1], 10), np.repeat([0, 1], 100)
+    degrees, later = (4.0 * labels - 2 + rng.normal(size=len(labels)) for labels in (y, new))
+    circular = bp.GenerativeClassifier(
+        bp.VonMises(360), inference=bp.Laplace(random_state=1), class_weights="uniform"
+    )
+    found = circular.fit(degrees[:, None] % 360, y).predict_proba(later[:, None] % 360)
+    # under scales that are as little known: a flat prior of the mean, and of the log of the variance
+    normal = bp.GaussianNB("jeffreys", class_weights="uniform").fit(degrees[:, None], y)
+    score, expected = (
+        np.log(proba[np.arange(200), new]).mean() for proba in (found, normal.predict_proba(later[:, None]))
+    )
+    assert abs(score - expected) < 0.05
+
+
+@pytest.mark.slow
 def test_a_fit_finds_directions_on_both_sides_of_the_cut():
     inference = bp.Laplace(draws=400, random_state=1)
     clf = bp.GenerativeClassifier(bp.VonMises(), inference=inference).fit(ANGLES, Y)
@@ -90,6 +122,7 @@ def test_the_density_of_the_declared_model_is_that_of_scipy(period):
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_gaps_are_filled_by_the_average_on_the_circle():
     """Hours about midnight: within an hour of it, of which twenty standard errors of 200 draws are a part."""
     rng = np.random.default_rng(6)

@@ -506,6 +506,14 @@ def test_what_is_no_path_is_refused(given: Any) -> None:
             use(given)
 
 
+@pytest.mark.parametrize("levels", [np.array(["u", "v"]), pd.Index(["u", "v"]), pd.Series(["u", "v"]).unique()])
+@pytest.mark.parametrize("make", [bp.CategoricalNB, bp.TreeNB])
+def test_levels_of_all_columns_in_an_array_are_loaded(make: Any, levels: Any, path: Path) -> None:
+    X, y = [["u"], ["v"], ["u"], ["v"]], list("abab")
+    expected = make(levels=["u", "v"]).fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(saved(make(levels=levels).fit(X, y), path).predict_proba(X), expected)
+
+
 def test_loaded_fits_with_levels_in_arrays_merge(path: Path) -> None:
     X, y = [["u"], ["v"], ["u"], ["v"]], list("abab")
     clf = bp.CategoricalNB(levels={"x0": np.array(["u", "v"])}).fit(X, y)

@@ -123,7 +123,8 @@ def _families_of(columns: Sequence[Hashable], integers: Integers | None) -> dict
     """Return the family of each of these integer columns, as declared."""
     integers = by_name(integers)
     chosen = dict(integers) if isinstance(integers, Mapping) else dict.fromkeys(columns, integers)
-    unknown = [family for family in chosen.values() if family not in (None, *get_args(IntegerFamily))]
+    given = chosen.values() if isinstance(integers, Mapping) else [integers]
+    unknown = [family for family in given if family not in (None, *get_args(IntegerFamily))]
     if unknown:
         raise ValueError(
             f"integers must be one of {', '.join(map(repr, get_args(IntegerFamily)))} or None, or a mapping of "
