@@ -69,10 +69,11 @@ def test_a_loss_that_does_not_fit_is_refused(overlapping, loss):
         overlapping.decide(ROWS, loss)
 
 
+@pytest.mark.parametrize("weights", [None, {"a": 0.1, "b": 0.2, "c": 0.7}])
 @pytest.mark.parametrize("wanted", [0.0, 0.01, 0.05, 0.1, 0.9])
-def test_threshold_is_the_lowest_that_keeps_the_rate(overlapping, wanted):
-    found = overlapping.threshold_for(ROWS, wanted)
-    confidence = overlapping.predict_proba(ROWS).max(1)
+def test_threshold_is_the_lowest_that_keeps_the_rate(overlapping, wanted, weights):
+    found = overlapping.threshold_for(ROWS, wanted, class_weights=weights)
+    confidence = overlapping.predict_proba(ROWS, class_weights=weights).max(1)
     rates = {t: (1 - confidence[confidence >= t]).mean() for t in np.unique(confidence)}
     allowed = [t for t, rate in rates.items() if rate <= wanted]
     if not allowed:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
 
 from bayesppl.analysis import scores
@@ -74,6 +75,12 @@ def test_certain_and_right_is_perfectly_calibrated():
         log_proba = np.log([[1.0, 0.0], [0.0, 1.0]])
     assert scores.expected_calibration_error(log_proba, np.array([0, 1])) == 0.0
     assert scores.expected_calibration_error(log_proba, np.array([1, 0])) == 1.0
+
+
+def test_the_error_of_an_average_is_that_of_scipy():
+    values = np.random.default_rng(0).normal(size=6)
+    assert scores.weighted_average(values, np.full(6, 2.0)) == pytest.approx((values.mean(), stats.sem(values)))
+    assert np.isnan(scores.weighted_average(values, np.eye(6)[0])[1])
 
 
 def test_paired_difference_is_the_one_sample_t_statistic_of_the_differences():

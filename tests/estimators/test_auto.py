@@ -440,7 +440,10 @@ def test_decisions_and_other_class_weights(fitted: bp.AutoClassifier) -> None:
     assert (fitted.decide(table, loss=[[0, 1], [1000, 0]]) == "yes").mean() > 0.9
     assert None in fitted.decide(table, reject_loss=0.05).tolist()
     assert fitted.threshold_for(table, 0.01).error_rate <= 0.01
-    often = fitted.predict_proba(table, class_weights={"no": 0.01, "yes": 0.99})[:, 1]
+    weights = {"no": 0.01, "yes": 0.99}
+    often = fitted.predict_proba(table, class_weights=weights)[:, 1]
+    surest = fitted.threshold_for(table, 0.01, class_weights=weights)
+    assert surest.coverage == (np.maximum(often, 1 - often) >= surest.probability).mean()
     assert (often >= fitted.predict_proba(table)[:, 1]).all()
 
 
