@@ -73,7 +73,7 @@ def test_scores_are_averages_with_standard_errors():
     assert loo.accuracy[0] == pytest.approx(np.average(correct, weights=weights))
     unweighted = bp.GaussianNB().fit(*IRIS).loo()
     score = unweighted.log_score_i
-    assert unweighted.log_score == pytest.approx((score.mean(), score.std() / np.sqrt(150)))
+    assert unweighted.log_score == pytest.approx((score.mean(), score.std(ddof=1) / np.sqrt(150)))
     dataset = unweighted.to_dataset()
     assert dataset["proba"].dims == ("row", "class")
     np.testing.assert_allclose(dataset["proba"].sum("class"), 1)

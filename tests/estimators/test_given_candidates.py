@@ -50,7 +50,7 @@ def test_the_score_of_a_guest_is_that_of_cross_validation(fitted: bp.AutoClassif
     scores = np.log(proba[np.arange(len(Y)), CODES])
     found = fitted.candidate_scores().sel(model="logistic")
     assert float(found["log_score"]) == pytest.approx(scores.mean(), rel=1e-12)
-    assert float(found["log_score_se"]) == pytest.approx(scores.std() / np.sqrt(len(Y)), rel=1e-12)
+    assert float(found["log_score_se"]) == pytest.approx(scores.std(ddof=1) / np.sqrt(len(Y)), rel=1e-12)
     assert found["left_out"] == "by folds"
     assert float(found["temperature"]) == 1.0
     assert "logistic (by folds)" in fitted.summary()
