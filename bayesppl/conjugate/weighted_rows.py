@@ -126,6 +126,19 @@ class WeightedRows(Statistics):
         spread = np.where(spread > 0, spread, np.abs(median))
         return median, np.where(spread > 0, spread, 1.0)
 
+    def spread_within(self) -> tuple[Array, Array]:
+        """Return the medians of the classes, and the spread about them: (n_classes, n_features), (n_features,).
+
+        A class without rows has the median of all. Where all cells are the medians of their classes, the spread is
+        that of :meth:`median_and_spread`.
+        """
+        centre, spread = self.median_and_spread()
+        medians = np.tile(centre, (self.n_classes, 1))
+        for k in np.unique(self.codes):
+            medians[k] = self._at(self.codes == k).median_and_spread()[0]
+        away = np.asarray(self.X, dtype=np.float64) - medians[self.codes]
+        return medians, np.where(away.any(0), replace(self, X=away).median_and_spread()[1], spread)
+
     def _at(self, rows: Array) -> Self:
         return replace(self, X=self.X[rows], codes=self.codes[rows], weights=self.weights[rows])
 

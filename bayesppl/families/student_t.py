@@ -33,8 +33,9 @@ class StudentT(IndependentCells):
         (Juárez & Steel 2010). 1 is Cauchy.
     location, scale : PyMC distribution or callable, optional
         Priors of the locations and scales. By default the location is normal about the median of the column, with
-        ten times its scale, and the scale log-normal about that of the column, with a spread of one. The scale of
-        a column is its interquartile range as that of a normal: both are weak, and free of units.
+        ten times its scale, or the distance of the median of a class, where that is more; and the scale is
+        log-normal about that within the classes, with a spread of one. Scales are interquartile ranges as those of
+        a normal: both priors are weak, and free of units.
 
     Examples
     --------
@@ -59,9 +60,11 @@ class StudentT(IndependentCells):
         import pymc as pm
 
         centre, spread = statistics.median_and_spread()
+        medians, within = statistics.spread_within()
+        farthest = np.maximum(spread, np.abs(medians - centre).max(0))
         declared = {
-            "location": pm.Normal.dist(centre, 10 * spread) if self.location is None else self.location,
-            "scale": pm.LogNormal.dist(np.log(spread), 1.0) if self.scale is None else self.scale,
+            "location": pm.Normal.dist(centre, 10 * farthest) if self.location is None else self.location,
+            "scale": pm.LogNormal.dist(np.log(within), 1.0) if self.scale is None else self.scale,
         }
         if is_declaration(self.dof):
             declared["dof"] = self.dof

@@ -19,12 +19,16 @@ import numpy as np
 from scipy.special import ive
 
 from bayesppl.conjugate.declare import Direct
-from bayesppl.conjugate.moments import degrees
+from bayesppl.conjugate.moments import degrees_within
 from bayesppl.conjugate.statistics import ROUNDING
 from bayesppl.conjugate.weighted_rows import WeightedRows
 from bayesppl.data.arguments import real
 from bayesppl.families.independent_cells import IndependentCells, OfColumn
 from bayesppl.kernels.arrays import Array, Theta
+
+# Rows that the concentration within all classes counts for beside that of one, the least length of a mean vector,
+# and the concentration from which on log I₀(κ) - κ is -log(2πκ)/2, up to 1/(8κ)
+_ROWS_WITHIN, _LEAST_LENGTH, _LARGE = 2.0, 0.01, 1e8
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +41,7 @@ class VonMises(IndependentCells):
         After which the values return: 2π for angles in radians, 360 for degrees, 24 for hours, 12 for months.
     coefficient : PyMC distribution or callable, optional
         Prior of the coefficients of cosine and sine. By default they are normal about zero with a standard
-        deviation that exceeds the concentration of the classes by one, so that no direction is preferred.
+        deviation that exceeds the concentration of the class by one, so that no direction is preferred.
 
     Examples
     --------
@@ -62,13 +66,13 @@ class VonMises(IndependentCells):
         real("VonMises: period", self.period, "be positive and finite", lambda period: 0 < period < np.inf)
         declared = self.coefficient
         if declared is None:
-            declared = pm.Normal.dist(0.0, 1 + self._concentration(statistics))
+            declared = pm.Normal.dist(0.0, 1 + self._concentrations(statistics))
         return Direct(dict.fromkeys(self.parameters, declared), dict.fromkeys(self.parameters, "real"))
 
     def log_cell(self, theta: Theta) -> OfColumn:
         cosine, sine = (theta[name] for name in self.parameters)
         kappa = np.hypot(cosine, sine)
-        log_norm = np.log(ive(0, kappa)) + kappa + np.log(self.period)
+        log_norm = _log_bessel(kappa) + kappa + np.log(self.period)
         return lambda x: cosine * np.cos(self._angles(x)) + sine * np.sin(self._angles(x)) - log_norm
 
     def draw(self, theta: Theta, rng: np.random.Generator) -> Array:
@@ -83,23 +87,42 @@ class VonMises(IndependentCells):
         def log_density(value: Any, cosine: Any, sine: Any) -> Any:
             angles = 2 * np.pi / self.period * value
             kappa = pt.sqrt(cosine**2 + sine**2 + 1e-24)  # whose gradient exists at zero
-            log_norm = pt.log(pt.ive(0, kappa)) + kappa + np.log(self.period)
+            series = pt.log(pt.ive(0, pt.minimum(kappa, _LARGE)))
+            log_bessel = pt.switch(kappa > _LARGE, -0.5 * pt.log(2 * np.pi * kappa), series)
+            log_norm = log_bessel + kappa + np.log(self.period)
             return cosine * pt.cos(angles) + sine * pt.sin(angles) - log_norm
 
         pm.CustomDist(name, *(theta[parameter] for parameter in self.parameters), logp=log_density, **observed)
 
-    def _concentration(self, statistics: WeightedRows) -> Array:
-        """Estimate the concentration within classes, by the length of mean vectors (Banerjee et al. 2005, (4.4)).
+    def _concentrations(self, statistics: WeightedRows) -> Array:
+        """Estimate the concentrations of the classes, each averaged with that within all: (n_classes, n_features).
 
-        For narrow classes, what it is short of one is unbiased over the degrees of freedom (Watson & Williams
-        1956). Where all angles of a class are equal, one row more is taken to have a length of zero.
+        Of logarithms, so that a class of many rows keeps its own; that within all counts for two.
         """
-        counts = statistics.sum_by_class(np.ones(len(statistics.X)))
-        n_rows = counts.sum()
-        short = n_rows - np.abs(statistics.sum_by_class(np.exp(1j * self._angles(statistics.X)))).sum(0)
-        short = np.where(short > ROUNDING * n_rows, short / degrees(counts).sum(), 1 / (n_rows + 1))
-        length = np.maximum(1 - short, 0.0)
-        return np.asarray(length * (2 - length**2) / (1 - length**2))
+        count = statistics.sum_by_class(np.ones((len(statistics.X), 1)))
+        short = count - np.abs(statistics.sum_by_class(np.exp(1j * self._angles(statistics.X))))
+        rows = degrees_within(count)
+        own, within = _concentration(short, count, rows), _concentration(short.sum(0), count.sum(0), rows.sum(0))
+        return np.asarray(np.exp((rows * np.log(own) + _ROWS_WITHIN * np.log(within)) / (rows + _ROWS_WITHIN)))
 
     def _angles(self, x: Array) -> Array:
         return 2 * np.pi / self.period * np.asarray(x, dtype=np.float64)
+
+
+def _concentration(short: Array, count: Array, rows: Array) -> Array:
+    """Estimate a concentration from what mean vectors are short of the rows (Banerjee et al. 2005, equation 4.4).
+
+    For narrow classes it is unbiased over the degrees of freedom (Watson & Williams 1956). Equal angles are taken
+    to be as short as a row of no direction among them.
+    """
+    known = (short > ROUNDING * count) & (rows > 0)
+    short = np.where(known, short / np.where(rows > 0, rows, 1.0), 1 / (count + 1))
+    length = np.clip(1 - short, _LEAST_LENGTH, None)
+    return np.asarray(length * (2 - length**2) / (1 - length**2))
+
+
+def _log_bessel(kappa: Array) -> Array:
+    """Compute log I₀(κ) - κ, beyond what scipy computes by its series (Mardia & Jupp 2000, appendix 1)."""
+    many = kappa > _LARGE
+    tail = -0.5 * np.log(2 * np.pi * np.where(many, kappa, 1.0))
+    return np.asarray(np.where(many, tail, np.log(ive(0, np.where(many, 1.0, kappa)))))

@@ -65,6 +65,32 @@ def test_default_priors_are_free_of_units():
     np.testing.assert_allclose(spread, stats.iqr(X, axis=0) / 1.349, rtol=0.1)
 
 
+def test_a_rare_class_far_from_the_others_is_where_its_rows_are():
+    """Against maximum likelihood by scipy in each class."""
+    rng, counts, mean = np.random.default_rng(0), (200, 20, 20), np.array([0.0, 200.0, 210.0])
+    y, new = np.repeat([0, 1, 2], counts), np.repeat([1, 2], 100)
+    rows, later = (stats.t.rvs(4, mean[labels], random_state=rng)[:, None] for labels in (y, new))
+    score = bp.GenerativeClassifier(bp.StudentT(4.0), inference=LAPLACE, class_weights="uniform").fit(rows, y)
+    found = score.predict_log_proba(later)[np.arange(200), new]
+    fits = [stats.t.fit(rows[y == k, 0], f0=4) for k in range(3)]
+    density = np.stack([stats.t.logpdf(later[:, 0], *fit) for fit in fits], 1)
+    expected = (density - np.logaddexp.reduce(density, axis=1, keepdims=True))[np.arange(200), new]
+    assert found.mean() > expected.mean() - 0.02
+
+
+def test_the_spread_within_is_about_the_medians_of_the_classes():
+    rng, y = np.random.default_rng(1), np.repeat([0, 1, 2], [11, 7, 1])
+    column = (100.0 * y + rng.normal(size=19))[:, None]
+    medians, within = WeightedRows(column, y, np.ones(19), 4).spread_within()
+    expected = [np.median(column[y == k]) for k in range(3)] + [np.median(column)]
+    np.testing.assert_allclose(medians[:, 0], expected, rtol=1e-12)
+    away = column[:, 0] - medians[y, 0]
+    low, high = np.quantile(away, [0.25, 0.75], method="averaged_inverted_cdf")
+    np.testing.assert_allclose(within, (high - low) / 1.349, rtol=1e-12)
+    alone = WeightedRows(column[:3] * [[1.0], [1.0], [3.0]], np.arange(3), np.ones(3), 3)
+    np.testing.assert_array_equal(alone.spread_within()[1], alone.median_and_spread()[1])
+
+
 def test_a_constant_column_has_its_magnitude_as_spread():
     constant = closed_forms.sufficient_statistics(bound(bp.StudentT()), np.full((80, 2), [5.0, 0.0]), LABELS)
     np.testing.assert_array_equal(constant.median_and_spread()[1], [5.0, 1.0])

@@ -1,5 +1,6 @@
 """Von Mises class densities: against scipy, with every period, and a fit of hours around midnight."""
 
+import mpmath
 import numpy as np
 import pandas as pd
 import pytest
@@ -60,17 +61,59 @@ def test_the_period_is_a_positive_number(period):
         bp.GenerativeClassifier(bp.VonMises(period), inference="laplace").fit(ANGLES, Y)
 
 
+def default_sd(angles, y, n_classes):
+    family = bp.VonMises().bind(as_table(angles), tuple(range(n_classes)))
+    statistics = closed_forms.sufficient_statistics(family, angles, one_hot(y, n_classes))
+    return family.resolve_prior(statistics).priors["cosine"].owner.inputs[-1].eval().ravel()
+
+
 @pytest.mark.parametrize("n_rows", [10, 400])
 def test_the_default_prior_exceeds_the_concentration_however_narrow_the_classes_are(n_rows):
-    """Narrow angles are nearly normal: 2κ(n - R) is about χ² of n - 1 degrees of freedom a class."""
-    y = np.repeat([0, 1], n_rows)
-    for kappa in (2.0, 50.0, 3e3, 1e7):
-        angles = np.concatenate([np.random.default_rng(k).vonmises(3 * k, kappa, (n_rows, 1)) for k in (0, 1)])
-        family = bp.VonMises().bind(as_table(angles), ("a", "b"))
-        statistics = closed_forms.sufficient_statistics(family, angles, one_hot(y, 2))
-        [sd] = family.resolve_prior(statistics).priors["cosine"].owner.inputs[-1].eval().ravel() - 1
-        low, high = stats.chi2(2 * (n_rows - 1)).interval(1 - 1e-6) / np.float64(2 * (n_rows - 1))
-        assert kappa / high < sd < (kappa / low if kappa > 10 else kappa * 2)
+    """Narrow angles are nearly normal: 2κ(n - R) is about χ² of n - 1 degrees of freedom in each class."""
+    kappas, y = np.array([50.0, 3e3, 1e7]), np.repeat([0, 1, 2], n_rows)
+    angles = np.random.default_rng(0).vonmises(y[:, None], kappas[y][:, None])
+    found = default_sd(angles, y, 3) - 1
+    lengths = np.abs(np.exp(1j * angles).reshape(3, -1).sum(1))
+    own, within = (n_rows - 1) / (2 * (n_rows - lengths)), 3 * (n_rows - 1) / (2 * (3 * n_rows - lengths.sum()))
+    expected = np.exp(((n_rows - 1) * np.log(own) + 2 * np.log(within)) / (n_rows + 1))
+    np.testing.assert_allclose(found, expected, rtol=0.02)  # Banerjee's estimate of κ is 1/(2(1 - r)) up to 1/κ
+    low, high = stats.chi2(n_rows - 1).interval(1 - 1e-6) / np.float64(n_rows - 1)
+    assert (found[1:] < kappas[1:] / low).all()
+    assert (found > kappas / high / 20).all()
+
+
+def test_classes_that_no_row_has_change_no_prior():
+    y = np.repeat([0, 1], 60)
+    few, many = default_sd(ANGLES, y, 2), default_sd(ANGLES, y, 30)
+    np.testing.assert_allclose(many[:2], few, rtol=1e-12)
+    assert (few.min() <= many[2:]).all()
+    assert (many[2:] <= few.max()).all()
+
+
+def test_equal_angles_and_single_rows_have_a_prior():
+    found = default_sd(np.array([[1.0], [1.0], [1.0], [2.0]]), np.array([0, 0, 0, 1]), 2)
+    assert (np.isfinite(found) & (found > 1)).all()
+
+
+def test_one_class_of_no_direction_leaves_the_others_narrow():
+    rng = np.random.default_rng(0)
+    y, new = np.repeat([0, 1, 2], 20), np.repeat([0, 1, 2], 200)
+    mean, kappa = np.array([0.0, 0.1, 1.0]), np.array([2000.0, 2000.0, 1.0])
+    angles, later = (rng.vonmises(mean[labels], kappa[labels])[:, None] for labels in (y, new))
+    circular = bp.GenerativeClassifier(bp.VonMises(), inference=bp.Laplace(random_state=1)).fit(angles, y)
+    score = circular.predict_log_proba(later)[np.arange(600), new]
+    density = stats.vonmises.logpdf(later, kappa, mean)
+    truth = (density - np.logaddexp.reduce(density, axis=1, keepdims=True))[np.arange(600), new]
+    assert score.mean() > truth.mean() - 0.05
+
+
+@pytest.mark.parametrize("kappa", [0.5, 9e7, 2e8, 1e12])
+def test_the_normalising_constant_of_large_concentrations(kappa):
+    """Against mpmath, for scipy has none beyond 2^30."""
+    found = bound(bp.VonMises()).log_likelihood({"cosine": np.full((2, 1), kappa), "sine": np.zeros((2, 1))})
+    with mpmath.workdps(40):
+        exact = -mpmath.log(2 * mpmath.pi * mpmath.besseli(0, kappa)) + kappa
+    np.testing.assert_allclose(found(np.zeros((1, 1)))[0], float(exact), rtol=1e-9, atol=2 * np.spacing(kappa))
 
 
 def test_narrow_classes_are_told_apart_as_by_normal_densities():
