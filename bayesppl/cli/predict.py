@@ -253,7 +253,8 @@ def _require_features(
     if absent is not None:
         raise ValueError(
             f"the model needs column {absent!r}, which is not among those of {str(data)!r}"
-            f"{meant(absent, surplus)}; there are {listed(features)}. Rename a column, or add one of empty cells"
+            f"{meant(absent, surplus)}; there are {listed(features)}. Rename a column, or add it (with "
+            "empty cells where its numbers are not known and the family has gaps)"
         )
     if surplus:
         drops, keeps = (

@@ -84,8 +84,8 @@ class IndependentCells(OfColumns):
     @final
     def mle(self, statistics: Any) -> Theta:
         raise UndefinedEstimateError(
-            f"maximum likelihood of the {self.name} family has no closed form; use rule='map', 'mean' or "
-            "'predictive'"
+            f"maximum likelihood of the {self.name} family has no closed form; use rule='mean' or 'predictive', "
+            "or 'map' before the fit is saved"
         )
 
     @final

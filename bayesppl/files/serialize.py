@@ -31,6 +31,9 @@ _SIMPLE = (type(None), bool, int, float, str)
 
 _NUMBERS = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool")
 
+# Types of pandas' marks of what is missing
+_MISSING = ("NAType", "NaTType")
+
 #: Rooms whose dataclasses a fit and the arguments of an estimator are made of.
 _ROOMS = tuple(f"bayesppl.{room}." for room in ("kernels", "data", "conjugate", "families", "model", "inference"))
 
@@ -73,6 +76,8 @@ class Encoder:
             return str(value)
         if type(value) in _SIMPLE:
             return value
+        if type(value).__name__ in _MISSING:
+            return None
         if type(value) is list:
             return [self.spell(item, f"{place}.{i}") for i, item in enumerate(value)]
         if type(value) is tuple:

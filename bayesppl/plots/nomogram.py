@@ -169,7 +169,7 @@ def _draw_numbers(ax: Axes, j: int, values: Array, weights: Array) -> None:
     low, high = values[0], values[-1]
     height = 0.3 - 0.6 * (values - low) / ((high - low) or 1.0)
     ax.plot(weights, j + height, color=colour(0), linewidth=1.6)
-    ticks = [tick for tick in MaxNLocator(4).tick_values(low, high) if low <= tick <= high]
+    ticks = [tick for tick in MaxNLocator(4).tick_values(low, high) if low <= tick <= high] or [low]
     at, y = np.interp(ticks, values, weights), j + np.interp(ticks, values, height)
     ax.plot(at, y, "o", color=colour(0), markersize=3.5)
     for tick, x, place in _apart(ax, ticks, at, y):

@@ -55,11 +55,13 @@ def test_a_mark_that_can_equal_no_label_is_refused():
 
 @pytest.mark.filterwarnings("ignore::bayesppl.errors.UnlabelledWarning")
 @pytest.mark.parametrize("mark", [np.nan, float("nan"), pd.NA, pd.NaT, None])
-def test_a_mark_that_is_missing_marks_what_is_missing(mark):
+def test_a_mark_that_is_missing_marks_what_is_missing(mark, tmp_path):
     for y in (pd.Series([1, 2, pd.NA] * 5, dtype="Int64"), pd.Series(["a", "b", None] * 5)):
         clf = bp.GaussianNB(bp.NormalInverseGamma(0, 1, 1, 1), unlabelled="drop", unlabelled_label=mark)
         tuned = clf.fit(np.arange(15.0)[:, None], y).tune_prior()
         assert clf.class_count_.tolist() == tuned.class_count_.tolist() == [5, 5]
+        clf.save(tmp_path / "model.npz")
+        assert bp.load(tmp_path / "model.npz").partial_fit([[0.0]], y[2:3]).class_count_.tolist() == [5, 5]
     few = np.where(FEW < 0, np.nan, FEW)
     fitted(few, unlabelled="learn", unlabelled_label=mark, prior=bp.NormalInverseGamma(5, 0.1, 2, 1)).tune_prior()
 

@@ -86,6 +86,15 @@ def test_the_nomogram_shows_the_weight_of_every_value(iris):
     _assert_read_off(ax, clf, X, "virginica", "versicolor")
 
 
+def test_the_nomogram_of_one_row_marks_its_values():
+    X = pd.DataFrame({"h": [0.11, 0.93, 2.07, 3.4], "w": [1.13, 0.52, 0.71, 0.2]}) + 0.0123456789
+    clf = bp.GaussianNB().fit(X, list("aabb"))
+    ax = plot_nomogram(clf, X.iloc[[1]], "b")
+    marked = sorted(line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o")
+    weights = clf.explain(X.iloc[[1]], "a")["weight"].sel({"class": "b"}).values.ravel()
+    np.testing.assert_allclose(marked, sorted(weights), rtol=1e-6)
+
+
 def test_a_nomogram_is_read_off_where_densities_have_steps_and_atoms():
     rng = np.random.default_rng(3)
     y = rng.integers(0, 2, 400)
