@@ -76,8 +76,8 @@ def tune(
         If the prior is improper.
     ValueError
         If a name or the objective is unknown, rows are needed that are not held, none is known completely, or the
-        prior has nothing to tune: the ``"hierarchical"`` prior of full covariances has chosen its own
-        hyperparameters.
+        prior has nothing to tune: the ``"hierarchical"`` prior of full covariances and the ``"sparse"`` one
+        have chosen their own hyperparameters.
 
     Notes
     -----
@@ -194,7 +194,7 @@ def _correlations_seen(
 def _chosen(tuning: Tuning, known: list[str]) -> list[str]:
     if not known:
         raise ValueError(
-            "this prior has no hyperparameter to tune. (The 'hierarchical' prior of full covariances has chosen "
-            "its own by the evidence; prior='fraley-raftery', or one that is declared, can be tuned)"
+            "this prior has no hyperparameter to tune. (The 'hierarchical' prior of full covariances and the "
+            "'sparse' one have chosen their own; prior='fraley-raftery', or one that is declared, can be tuned)"
         )
     return known if tuning.names is None else list(several("names", tuning.names, known))

@@ -116,8 +116,8 @@ class DeclaredClassifier(BayesClassifier, ABC):
         if self.calibration is not None and rows is None:
             raise ValueError(
                 f"calibration={self.calibration!r} learns from every row of the fit left out, and rows that come "
-                "in batches, or are merged, forgotten or discounted, are not held. Fit all rows at once, or "
-                "set_params(calibration=None)"
+                "in batches (as those of dask do), or are merged, forgotten or discounted, are not held. Fit all "
+                "rows at once, in memory, or set_params(calibration=None)"
             )
         weight, inference = self._given_weight(), choose(self.inference)
         learns = self.unlabelled in ("learn", "informative")

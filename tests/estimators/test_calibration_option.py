@@ -160,7 +160,7 @@ def test_rows_with_weights_are_rows_repeated():
 
 def test_batches_are_refused_and_change_nothing(tempered):
     clf = clone(tempered)
-    with pytest.raises(ValueError, match=r"rows that come in batches, or are merged.*Fit all rows at once"):
+    with pytest.raises(ValueError, match=r"rows that come in batches .*, or are merged.*Fit all rows at once"):
         clf.partial_fit(X, Y, classes=[0, 1])
     assert not clf.__sklearn_is_fitted__()
     clf.fit(X[TRAIN], Y[TRAIN])
