@@ -123,6 +123,5 @@ def _concentration(short: Array, count: Array, rows: Array) -> Array:
 
 def _log_bessel(kappa: Array) -> Array:
     """Compute log I₀(κ) - κ, beyond what scipy computes by its series (Mardia & Jupp 2000, appendix 1)."""
-    many = kappa > _LARGE
-    tail = -0.5 * np.log(2 * np.pi * np.where(many, kappa, 1.0))
-    return np.asarray(np.where(many, tail, np.log(ive(0, np.where(many, 1.0, kappa)))))
+    tail = -0.5 * np.log(2 * np.pi * np.maximum(kappa, _LARGE))
+    return np.where(kappa > _LARGE, tail, np.log(ive(0, np.minimum(kappa, _LARGE))))
