@@ -122,6 +122,7 @@ class WeightedRows(Statistics):
         low, median, high = np.transpose([_quartiles(column, self.weights) for column in values.T])
         spread = (high - low) / 1.349
         squares = (values - np.average(values, axis=0, weights=self.weights)) ** 2
+        squares[:, (values == values[0]).all(0)] = 0.0  # which an average may miss by a rounding
         spread = np.where(spread > 0, spread, np.sqrt(np.average(squares, axis=0, weights=self.weights)))
         spread = np.where(spread > 0, spread, np.abs(median))
         return median, np.where(spread > 0, spread, 1.0)

@@ -92,8 +92,11 @@ def test_the_spread_within_is_about_the_medians_of_the_classes():
 
 
 def test_a_constant_column_has_its_magnitude_as_spread():
-    constant = closed_forms.sufficient_statistics(bound(bp.StudentT()), np.full((80, 2), [5.0, 0.0]), LABELS)
-    np.testing.assert_array_equal(constant.median_and_spread()[1], [5.0, 1.0])
+    for cells in ([5.0, 0.0], [0.1, 98.6], [0.7, -0.2]):  # an average of most of them is another number
+        constant = closed_forms.sufficient_statistics(bound(bp.StudentT()), np.full((80, 2), cells), LABELS)
+        expected = np.where(cells, np.abs(cells), 1.0)
+        np.testing.assert_array_equal(constant.median_and_spread()[1], expected)
+        np.testing.assert_array_equal(constant.spread_within()[1], expected)
 
 
 def test_rows_as_statistics_come_and_go():
