@@ -97,27 +97,27 @@ class VonMises(IndependentCells):
     def _concentrations(self, statistics: WeightedRows) -> Array:
         """Estimate the concentrations of the classes, each averaged with that within all: (n_classes, n_features).
 
-        Of logarithms, so that a class of many rows keeps its own; that within all counts for two.
+        Of logarithms, so that a class of many rows keeps its own; that within all counts for two. A class of equal
+        angles shows no width.
         """
         count = statistics.sum_by_class(np.ones((len(statistics.X), 1)))
         short = count - np.abs(statistics.sum_by_class(np.exp(1j * self._angles(statistics.X))))
-        rows = degrees_within(count)
-        own, within = _concentration(short, count, rows), _concentration(short.sum(0), count.sum(0), rows.sum(0))
+        rows = np.where(short > ROUNDING * count, degrees_within(count), 0.0)
+        all_rows, n_rows = degrees_within(count).sum(0), count.sum(0)
+        within = _concentration(np.where(rows.any(0), short.sum(0) / np.maximum(all_rows, 1.0), 1 / (n_rows + 1)))
+        own = _concentration(np.where(rows > 0, short / np.where(rows > 0, rows, 1.0), 1.0))
         return np.asarray(np.exp((rows * np.log(own) + _ROWS_WITHIN * np.log(within)) / (rows + _ROWS_WITHIN)))
 
     def _angles(self, x: Array) -> Array:
         return 2 * np.pi / self.period * np.asarray(x, dtype=np.float64)
 
 
-def _concentration(short: Array, count: Array, rows: Array) -> Array:
-    """Estimate a concentration from what mean vectors are short of the rows (Banerjee et al. 2005, equation 4.4).
+def _concentration(short: Array) -> Array:
+    """Estimate a concentration from what a mean vector is short of one (Banerjee et al. 2005, equation 4.4).
 
-    For narrow classes it is unbiased over the degrees of freedom (Watson & Williams 1956). Equal angles are taken
-    to be as short as a row of no direction among them.
+    For narrow classes that is unbiased over the degrees of freedom (Watson & Williams 1956).
     """
-    known = (short > ROUNDING * count) & (rows > 0)
-    short = np.where(known, short / np.where(rows > 0, rows, 1.0), 1 / (count + 1))
-    length = np.clip(1 - short, _LEAST_LENGTH, None)
+    length = np.maximum(1 - short, _LEAST_LENGTH)
     return np.asarray(length * (2 - length**2) / (1 - length**2))
 
 

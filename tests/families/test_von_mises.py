@@ -95,6 +95,19 @@ def test_equal_angles_and_single_rows_have_a_prior():
     assert (np.isfinite(found) & (found > 1)).all()
 
 
+def test_a_class_of_equal_angles_shows_no_width():
+    """It is no wider than the others: nobody else is nearer to noon than a class that is always noon."""
+    rng, y = np.random.default_rng(0), np.repeat([0, 1], 20)
+    hours = np.concatenate([np.full(20, 12.0), 12.1 + 0.1 * rng.normal(size=20)])[:, None]
+    found = default_sd(hours * np.pi / 12, y, 2) - 1
+    own = 19 / (2 * (20 - np.abs(np.exp(1j * hours[20:] * np.pi / 12).sum())))
+    np.testing.assert_allclose(found, [2 * own, np.exp((19 * np.log(own) + 2 * np.log(2 * own)) / 21)], rtol=0.01)
+    noon = bp.GenerativeClassifier(bp.VonMises(24), inference=bp.Laplace(random_state=1)).fit(hours, y)
+    proba = noon.predict_proba([[12.0], [13.0]])[:, 0]
+    assert proba[0] > 0.7
+    assert proba[1] < 0.01
+
+
 def test_one_class_of_no_direction_leaves_the_others_narrow():
     rng = np.random.default_rng(0)
     y, new = np.repeat([0, 1, 2], 20), np.repeat([0, 1, 2], 200)
