@@ -32,7 +32,8 @@ class Calibration:
         Standard error of log T, by the sandwich formula (Godambe 1960; White 1982).
     log_score, log_score_uncalibrated : float
         Average exact leave-one-out log score of the labels, with T and without. With T it is optimistic by what
-        one number can learn from all rows.
+        one number can learn from all rows. Where rows without a label are learned from, labelled rows are left out
+        in groups, and T counts one row more, of a wrong label, which the averages do not.
     """
 
     temperature: float
@@ -72,7 +73,7 @@ class Calibration:
     def __str__(self) -> str:
         low, high = self.interval
         return (
-            f"T = {self.temperature:.3g} ({low:.3g} to {high:.3g}); leave-one-out log score "
+            f"T = {self.temperature:.3g} ({low:.3g} to {high:.3g}); log score of rows left out "
             f"{self.log_score_uncalibrated:.3g} without, {self.log_score:.3g} with it"
         )
 

@@ -202,6 +202,7 @@ class Learned:
             if new:
                 raise ValueError(
                     f"this batch holds {min(map(str, new))!r}, which the first batch did not show. One fit on all "
-                    "rows would have counted it, so batches can not: declare the levels of the family"
+                    "rows would have counted it, so batches can not: declare the levels, "
+                    "by a categorical dtype of the column or by levels= of its family"
                 )
         return rows
