@@ -122,9 +122,8 @@ class WeightedRows(Statistics):
         low, median, high = np.transpose([_quartiles(column, self.weights) for column in values.T])
         spread = (high - low) / 1.349
         squares = (values - np.average(values, axis=0, weights=self.weights)) ** 2
-        squares[:, (values == values[0]).all(0)] = 0.0  # which an average may miss by a rounding
         spread = np.where(spread > 0, spread, np.sqrt(np.average(squares, axis=0, weights=self.weights)))
-        spread = np.where(spread > 0, spread, np.abs(median))
+        spread = np.where(spread > ROUNDING * np.abs(median), spread, np.abs(median))
         return median, np.where(spread > 0, spread, 1.0)
 
     def spread_within(self) -> tuple[Array, Array]:
@@ -138,7 +137,8 @@ class WeightedRows(Statistics):
         for k in np.unique(self.codes):
             medians[k] = self._at(self.codes == k).median_and_spread()[0]
         away = np.asarray(self.X, dtype=np.float64) - medians[self.codes]
-        return medians, np.where(away.any(0), replace(self, X=away).median_and_spread()[1], spread)
+        varies = np.abs(away).max(0, initial=0.0) > ROUNDING * np.abs(centre)
+        return medians, np.where(varies, replace(self, X=away).median_and_spread()[1], spread)
 
     def _at(self, rows: Array) -> Self:
         return replace(self, X=self.X[rows], codes=self.codes[rows], weights=self.weights[rows])

@@ -102,7 +102,8 @@ class VonMises(IndependentCells):
         """
         count = statistics.sum_by_class(np.ones((len(statistics.X), 1)))
         short = count - np.abs(statistics.sum_by_class(np.exp(1j * self._angles(statistics.X))))
-        rows = np.where(short > ROUNDING * count, degrees_within(count), 0.0)
+        rounding = max(ROUNDING, np.finfo(float).eps * len(statistics.X))  # of sums in the order of the rows
+        rows = np.where(short > rounding * count, degrees_within(count), 0.0)
         all_rows, n_rows = degrees_within(count).sum(0), count.sum(0)
         within = _concentration(np.where(rows.any(0), short.sum(0) / np.maximum(all_rows, 1.0), 1 / (n_rows + 1)))
         own = _concentration(np.where(rows > 0, short / np.where(rows > 0, rows, 1.0), 1.0))

@@ -150,10 +150,10 @@ class Drawing(Inference):
         KeyboardInterrupt
             If the run was interrupted, also where the sampler swallowed the interrupt and returned what it had.
         """
-        from bayesppl.inference.pymc.prior_draws import cut_by
-
         with interrupts_raised(), announce_if_slow(f"fitting by {type(self).__name__}", speaks):
-            pymc_model = build()
+            pymc_model = build()  # chooses the cache of PyTensor, which nothing may have imported before
+            from bayesppl.inference.pymc.prior_draws import cut_by
+
             began = time.perf_counter()
             drawn = self._draw(model, prior, pymc_model)
             taken = time.perf_counter() - began

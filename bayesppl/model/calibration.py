@@ -33,7 +33,7 @@ class Calibration:
     log_score, log_score_uncalibrated : float
         Average exact leave-one-out log score of the labels, with T and without. With T it is optimistic by what
         one number can learn from all rows. Where rows without a label are learned from, labelled rows are left out
-        in groups, and T counts one row more, of a wrong label, which the averages do not.
+        in groups (or by weights of draws), and T counts one row more, of a wrong label, which the averages do not.
     """
 
     temperature: float

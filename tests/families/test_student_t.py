@@ -97,6 +97,9 @@ def test_a_constant_column_has_its_magnitude_as_spread():
         expected = np.where(cells, np.abs(cells), 1.0)
         np.testing.assert_array_equal(constant.median_and_spread()[1], expected)
         np.testing.assert_array_equal(constant.spread_within()[1], expected)
+    rounded = np.where(np.random.default_rng(0).random((80, 1)) < 0.5, 0.3, 0.1 + 0.2)
+    rows = WeightedRows(rounded, np.repeat([0, 1], 40), np.ones(80), 2)
+    np.testing.assert_allclose([rows.median_and_spread()[1], rows.spread_within()[1]], 0.3, rtol=1e-12)
 
 
 def test_rows_as_statistics_come_and_go():

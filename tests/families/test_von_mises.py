@@ -108,6 +108,15 @@ def test_a_class_of_equal_angles_shows_no_width():
     assert proba[1] < 0.01
 
 
+@pytest.mark.parametrize("hour", [2.0, 3.0, 9.0, 21.0])
+def test_many_equal_angles_are_equal_whatever_their_sum_rounds_to(hour):
+    y = np.repeat([0, 1], [100_000, 200])
+    hours = hour + np.r_[np.zeros(100_000), 0.3 * np.random.default_rng(0).normal(size=200)]
+    few = default_sd(hours[99_990:, None] * np.pi / 12, y[99_990:], 2)
+    many = default_sd(hours[:, None] * np.pi / 12, y, 2)
+    np.testing.assert_allclose((many[0] - 1) / (few[0] - 1), 100_198 / 208, rtol=0.01)  # of κ about 1/(2(1 - r))
+
+
 def test_one_class_of_no_direction_leaves_the_others_narrow():
     rng = np.random.default_rng(0)
     y, new = np.repeat([0, 1, 2], 20), np.repeat([0, 1, 2], 200)

@@ -291,7 +291,7 @@ def test_a_bound_that_still_rises_is_reported():
 @pytest.mark.slow
 def test_particles_that_did_not_arrive_are_reported():
     X, y = load_iris(return_X_y=True)
-    family = bp.families.StudentT(4.0)
+    family = bp.families.StudentT(4.0, pm.Normal.dist(0.0, 100.0), pm.LogNormal.dist(0.0, 3.0))
     with pytest.warns(
         bp.ConvergenceWarning, match="log evidences of the chains differ by .* Raise draws"
     ) as caught:
