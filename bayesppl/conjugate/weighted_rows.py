@@ -119,7 +119,7 @@ class WeightedRows(Statistics):
         if not len(self.X):
             return np.zeros(self.X.shape[1]), np.ones(self.X.shape[1])
         values = np.asarray(self.X, dtype=np.float64)
-        low, median, high = np.transpose([_quartiles(column, self.weights) for column in values.T])
+        low, median, high = self._quartiles()
         spread = (high - low) / 1.349
         squares = (values - np.average(values, axis=0, weights=self.weights)) ** 2
         spread = np.where(spread > 0, spread, np.sqrt(np.average(squares, axis=0, weights=self.weights)))
@@ -135,10 +135,15 @@ class WeightedRows(Statistics):
         centre, spread = self.median_and_spread()
         medians = np.tile(centre, (self.n_classes, 1))
         for k in np.unique(self.codes):
-            medians[k] = self._at(self.codes == k).median_and_spread()[0]
+            medians[k] = self._at(self.codes == k)._quartiles()[1]
         away = np.asarray(self.X, dtype=np.float64) - medians[self.codes]
         varies = np.abs(away).max(0, initial=0.0) > ROUNDING * np.abs(centre)
         return medians, np.where(varies, replace(self, X=away).median_and_spread()[1], spread)
+
+    def _quartiles(self) -> Array:
+        """Return the quartiles of every column: (3, n_features)."""
+        values = np.asarray(self.X, dtype=np.float64)
+        return np.transpose([_quartiles(column, self.weights) for column in values.T])
 
     def _at(self, rows: Array) -> Self:
         return replace(self, X=self.X[rows], codes=self.codes[rows], weights=self.weights[rows])

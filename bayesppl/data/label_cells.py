@@ -37,7 +37,7 @@ class Unlabelled:
         one_of("unlabelled", self.action, get_args(Action))
         if not isinstance(self.label, Hashable):
             raise TypeError(f"unlabelled_label must be one label, found {spelled(self.label)}")
-        if missing(np.array([self.label, None], dtype=object)[:1])[0]:
+        if self.label is not None and missing(np.array([self.label, None], dtype=object))[0]:
             object.__setattr__(self, "label", None)  # whatever is missing marks such rows already
 
 

@@ -106,7 +106,7 @@ class VonMises(IndependentCells):
         rows = np.where(short > rounding * count, degrees_within(count), 0.0)
         all_rows, n_rows = degrees_within(count).sum(0), count.sum(0)
         within = _concentration(np.where(rows.any(0), short.sum(0) / np.maximum(all_rows, 1.0), 1 / (n_rows + 1)))
-        own = _concentration(np.where(rows > 0, short / np.where(rows > 0, rows, 1.0), 1.0))
+        own = _concentration(np.divide(short, rows, out=np.ones_like(short), where=rows > 0))
         return np.asarray(np.exp((rows * np.log(own) + _ROWS_WITHIN * np.log(within)) / (rows + _ROWS_WITHIN)))
 
     def _angles(self, x: Array) -> Array:

@@ -11,14 +11,12 @@ from scipy.sparse import csc_array, csr_array
 
 from bayesppl.kernels.class_sums import have_one_row_each, owned_rows, spread
 from bayesppl.kernels.numba_loops import lane_sums as engine
-from bayesppl.kernels.pivots import MANY_CLASSES, MOST_PASSES, is_far, set_pivots
+from bayesppl.kernels.pivots import MANY_CLASSES, MOST_PASSES, Triple, is_far, set_pivots
 from bayesppl.kernels.ranges import BLOCK_CELLS, row_blocks
 
 # Cells of a block of rows that belong to one class each, what the lanes of a class should hold at least, and rows
 # of a class from which on lanes pay; first rows, which show most pivots
 _LANE_BLOCK, _WIDE, _ROWS_FOR_LANES, _HEAD = 1 << 20, 128, 256, 256
-
-Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def diagonal(X: np.ndarray, responsibilities: csr_array) -> Triple:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesppl.kernels.class_sums import have_one_row_each, owned_rows
-from bayesppl.kernels.pivots import MANY_CLASSES, MOST_PASSES, TYPICAL_ROWS, is_far, typical
+from bayesppl.kernels.pivots import MANY_CLASSES, MOST_PASSES, TYPICAL_ROWS, Triple, is_far, typical
 from bayesppl.kernels.ranges import BLOCK_CELLS, row_blocks
 
 # Up to this many columns a block is so small that BLAS starts no threads, which would cost more than they gain.
@@ -18,8 +18,6 @@ _NARROW, _PRODUCT_CELLS = 64, 400_000
 
 # About a pivot that all classes share: larger ones cost more than four digits.
 _DIGITS_KEPT = 1e4
-
-Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def products(X: np.ndarray, responsibilities: csr_array, tied: bool) -> Triple:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+#: Count, mean and scatter of classes
+Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
+
 #: Rows whose median is a pivot; and classes up to which each is looked at by itself
 TYPICAL_ROWS, MANY_CLASSES = 9, 64
 
