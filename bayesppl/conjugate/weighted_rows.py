@@ -126,13 +126,12 @@ class WeightedRows(Statistics):
         spread = np.where(spread > ROUNDING * np.abs(median), spread, np.abs(median))
         return median, np.where(spread > 0, spread, 1.0)
 
-    def spread_within(self) -> tuple[Array, Array]:
+    def spread_within(self, centre: Array, spread: Array) -> tuple[Array, Array]:
         """Return the medians of the classes, and the spread about them: (n_classes, n_features), (n_features,).
 
-        A class without rows has the median of all. Where all cells are the medians of their classes, the spread is
-        that of :meth:`median_and_spread`.
+        A class without rows has the median of all rows, ``centre``. Where all cells are the medians of their
+        classes, the spread is that of all rows, ``spread``; see :meth:`median_and_spread`.
         """
-        centre, spread = self.median_and_spread()
         medians = np.tile(centre, (self.n_classes, 1))
         for k in np.unique(self.codes):
             medians[k] = self._at(self.codes == k)._quartiles()[1]

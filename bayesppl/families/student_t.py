@@ -60,7 +60,7 @@ class StudentT(IndependentCells):
         import pymc as pm
 
         centre, spread = statistics.median_and_spread()
-        medians, within = statistics.spread_within()
+        medians, within = statistics.spread_within(centre, spread)
         farthest = np.maximum(spread, np.abs(medians - centre).max(0))
         declared = {
             "location": pm.Normal.dist(centre, 10 * farthest) if self.location is None else self.location,
