@@ -5,7 +5,8 @@ The location m of the prior is the mean of all rows, and its b a number of rows 
 .. math:: w = \frac{\sum_k r_k S_k + e}{\sum_k r_k f_k + 1}, \qquad r_k = \frac\nu{\nu + f_k},
 
 of sums of squares with f degrees of freedom and of one row of what is expected, e, a part of the variance of all
-rows (see :mod:`bayesppl.families.column_prior`). Without a row x of weight v from class c, where the rows weigh N,
+rows, or thirty times that within the classes, where this is less (see :mod:`bayesppl.families.column_prior`).
+Without a row x of weight v from class c, where the rows weigh N,
 
 .. math:: m' = m - \frac{v (x - m)}{N - v}, \qquad S_c' = S_c - \frac{v n_c (x - \bar x_c)^2}{n_c - v},
 
@@ -23,9 +24,11 @@ import numpy as np
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import Moments, degrees, degrees_within
 from bayesppl.conjugate.normal_inverse_gamma import NormalInverseGamma
+from bayesppl.conjugate.statistics import ROUNDING
 from bayesppl.kernels.arrays import Array, log_rising
 from bayesppl.kernels.ranges import row_blocks
 
+_FAR = 30.0
 _HALF = np.asarray(0.5)
 
 
@@ -42,6 +45,22 @@ def sums_within(scatter: Array, degrees: Array, nu: Any) -> tuple[Array, Array]:
     """Return the sum of squares within the classes, and the rows it is made of, as each class counts in them."""
     share = share_of_rows(degrees, nu)
     return (share * scatter).sum(0), (share * degrees).sum(0)
+
+
+def at_most_far(expected: Array, squares: Array, degrees: Array) -> Array:
+    """Bound the variance that is expected of a class by thirty times that within the classes.
+
+    One class far away makes the variance of all rows as large as it likes, and that is no reason to expect as much
+    of any class. Numbers that are equal within every class, up to rounding, show no variance: there is no bound.
+
+    Parameters
+    ----------
+    expected : (..., n_features)
+    squares, degrees : (..., n_features)
+        Sums of squares within the classes, and their degrees of freedom.
+    """
+    bound = _FAR * squares / np.maximum(degrees, np.finfo(float).tiny)
+    return np.where(squares > ROUNDING * degrees * expected, np.minimum(expected, bound), expected)
 
 
 def log_densities_without(
@@ -91,7 +110,9 @@ class _Beliefs:
         before, after = (share_of_rows(of_class, self.nu) for of_class in (self.degrees[c], left_degrees))
         squares = self.squares_within - before * self.scatter[c] + after * (self.scatter[c] - lost)
         rows = self.rows_within - before * self.degrees[c] + after * left_degrees
-        within = (squares + self._expected_without(X, c, weights)) / (rows + 1)
+        scatter, dof = self.scatter.sum(0) - lost, self.degrees.sum(0) - self.degrees[c] + left_degrees
+        expected = at_most_far(self._expected_without(X, c, weights), scatter, dof)
+        within = (squares + expected) / (rows + 1)
         location = self.location - weights / (self.total_count - weights) * (X - self.location)
         count, half_dof = self.count - weights * is_own, self.half_dof - weights / 2 * (is_own | self.is_tied)
         kappa = self.kappa + count

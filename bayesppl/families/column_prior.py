@@ -25,7 +25,7 @@ import numpy as np
 
 from bayesppl.conjugate import NormalInverseGamma
 from bayesppl.conjugate.conjugate import replace_unchecked
-from bayesppl.conjugate.learned_columns import share_of_rows, sums_within
+from bayesppl.conjugate.learned_columns import at_most_far, share_of_rows, sums_within
 from bayesppl.conjugate.moments import Moments
 from bayesppl.families.common_mean import averages, of_one_mean, rows_of_columns
 from bayesppl.families.moment_priors import (
@@ -139,9 +139,11 @@ def hierarchical_columns(
 def _expected(statistics: Moments, varies: Array, scales: Array) -> Array:
     """Return the variance of each column that is expected of a class, which is positive: (n_features,).
 
-    It is a K-th of that of all rows, of K classes with numbers. A constant column is as constant in every class.
+    It is a K-th of that of all rows, of K classes with numbers, and bounded by :func:`at_most_far`. A constant
+    column is as constant in every class.
     """
-    return np.asarray(scales**2 / np.where(varies, statistics.n_seen, 1))
+    of_all = scales**2 / np.where(varies, statistics.n_seen, 1)
+    return at_most_far(of_all, statistics.scatter.sum(0), scatter_degrees(statistics).sum(0))
 
 
 def _within(statistics: Moments, expected: Array, nu: Any) -> Array:

@@ -156,6 +156,31 @@ def test_a_column_that_decides_is_not_drawn_to_those_of_noise(covariance):
     assert np.mean(scores["hierarchical"]) > -0.2  # the true probabilities score −.10
 
 
+def test_a_class_far_away_leaves_the_others_apart():
+    """Two classes are three standard deviations apart, a third is a hundred away."""
+    for make in (bp.GaussianNB, bp.LinearDiscriminantAnalysis, bp.QuadraticDiscriminantAnalysis):
+        scores = []
+        for seed in range(10):
+            rng = np.random.default_rng(seed)
+            y, truth, means = np.repeat(np.arange(3), 20), rng.integers(0, 3, 500), np.array([0, 3, 100])
+            X, new = (np.c_[rng.normal(means[of]), rng.normal(size=len(of))] for of in (y, truth))
+            scores.append(make().fit(X, y).predict_log_proba(new)[np.arange(500), truth].mean())
+        assert np.mean(scores) > -0.15
+
+
+@pytest.mark.parametrize("covariance", ["diag", "tied_diag", "full", "tied"])
+def test_numbers_that_are_equal_within_every_class_have_the_variance_of_all_rows(covariance):
+    """Their average may round to another number, which is no variance."""
+    y = np.repeat([0, 1], 30)
+    for low, high in ((1.0, 2.0), (0.1, 98.6), (0.7, 0.1 + 0.2)):
+        column = np.where(y == 0, low, high)
+        expected = bp.GenerativeClassifier(bp.Gaussian(covariance)).fit((y == 1)[:, None] * 1.0, y)
+        found = bp.GenerativeClassifier(bp.Gaussian(covariance)).fit(column[:, None], y)
+        np.testing.assert_allclose(
+            found.predict_proba([[low], [high]]), expected.predict_proba([[0], [1]]), rtol=1e-9
+        )
+
+
 def test_columns_whose_spread_decides_are_not_drawn_to_the_others():
     """Three columns of 40, of standard deviation one or six; means are alike: 30 rows in each class."""
     scores = {"hierarchical": [], "columnwise": []}
@@ -197,8 +222,8 @@ def refitted_without(clf, covariance, X, y, weights, row):
         centre = (present * values).sum(0) / present.sum(0)
         return (present * (values - centre) ** 2).sum(0) / (present.sum(0) - 1)
 
-    expected = of_all(kept) / (count > 0).sum(0)
     degrees = np.maximum(count - 1, 0)
+    expected = np.minimum(of_all(kept) / (count > 0).sum(0), 30 * squares.sum(0) / degrees.sum(0))
     share = 1 if covariance == "tied_diag" else 2 * prior.a / (2 * prior.a + degrees)
     within = ((share * squares).sum(0) + expected) / ((share * degrees).sum(0) + 1)
     # one value for all classes, or of each
