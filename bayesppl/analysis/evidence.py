@@ -200,7 +200,7 @@ def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5, *, log: bool = Fa
     >>> X = [[0.1, 5.0], [0.4, 6.1], [0.2, 5.5], [3.0, 5.2], [3.3, 6.0], [2.9, 5.4]]
     >>> clf = bp.GaussianNB().fit(X, [0, 0, 0, 1, 1, 1])
     >>> clf.averaged_proba([[1.5, 5.5]]).round(2).tolist()
-    [[0.68, 0.32]]
+    [[0.69, 0.31]]
     """
     found = _dependence(fitted)
     log_odds = {unit: part.values + _logit(prior) for unit, part in found.items()}

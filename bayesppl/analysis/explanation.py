@@ -121,7 +121,7 @@ def explain(
     >>> clf = bp.GaussianNB().fit(X, ["a", "a", "a", "b", "b", "b"])
     >>> found = clf.explain([[2.5, None]], against="a")
     >>> found["weight"].sel({"class": "b"}).values.round(2).tolist()
-    [[4.42, 0.0]]
+    [[4.83, 0.0]]
     >>> bool(abs(found["weight"].sum("feature") + found["prior"] - found["log_odds"]).max() < 1e-12)
     True
     """

@@ -38,6 +38,8 @@ from bayesppl.families.moment_priors import (
 from bayesppl.kernels.arrays import Array, log_rising
 from bayesppl.kernels.ranges import row_blocks
 
+# κ and ν of a column that never varies, in multiples of the rows there are
+_ALIKE = 1e3
 # ν lies on a grid from its least to its greatest number of rows
 _STEPS = np.linspace(0, 1, 20)
 
@@ -101,10 +103,12 @@ def columnwise_prior(
     shared : tuple of int
         See :class:`~bayesppl.NormalInverseGamma`.
     """
-    half, total = VARIANCE_ROWS / 2, statistics.pooled()
-    expected = _expected(statistics, column_variances(total) > 0, column_scales(total, columns))
+    total = statistics.pooled()
+    varies = column_variances(total) > 0
+    expected = _expected(statistics, varies, column_scales(total, columns))
     within = _within(statistics, expected, np.inf if shared else VARIANCE_ROWS)
-    prior = NormalInverseGamma(total.mean, 0.01, half, half * within)
+    kappa, nu = (_unless_constant(rows, varies, statistics) for rows in (0.01, VARIANCE_ROWS))
+    prior = NormalInverseGamma(total.mean, kappa, nu / 2, nu / 2 * within)
     return prior.sized(statistics.mean.shape, shared)
 
 
@@ -116,7 +120,7 @@ def hierarchical_columns(
     varies, scales = column_variances(total) > 0, column_scales(total, columns)
     expected = _expected(statistics, varies, scales)
     within = _within(statistics, expected, np.inf)
-    kappa, nu = np.ones(len(within)), np.full(len(within), VARIANCE_ROWS)
+    kappa, nu = (_unless_constant(rows, varies, statistics) for rows in (1.0, VARIANCE_ROWS))
     # variances that are one do not differ from w
     nu_of_classes = np.full(len(within), np.inf)
     at = np.flatnonzero(varies)
@@ -134,6 +138,14 @@ def hierarchical_columns(
     prior = NormalInverseGamma(total.mean, kappa, nu / 2, nu / 2 * within).sized(statistics.mean.shape, shared)
     overall = _within(total, scales**2, np.inf)
     return replace_unchecked(prior, hierarchy=ColumnHierarchy(nu_of_classes, expected, within, overall))
+
+
+def _unless_constant(rows: float, varies: Array, statistics: Moments) -> Array:
+    """Return κ or ν of each column that varies; one that never does is alike in all classes: (n_features,).
+
+    Were its variance learned for each class, it would speak for the class of most rows.
+    """
+    return np.where(varies, rows, _ALIKE * (1 + scatter_degrees(statistics).sum(0)))
 
 
 def _expected(statistics: Moments, varies: Array, scales: Array) -> Array:

@@ -117,6 +117,20 @@ def test_columns_that_never_vary_say_nothing_of_the_others():
     np.testing.assert_allclose(one.a, other.a[:, :4], rtol=1e-13)
 
 
+@pytest.mark.parametrize("prior", ["hierarchical", "columnwise"])
+@pytest.mark.parametrize("covariance", ["diag", "tied_diag"])
+def test_columns_that_never_vary_say_nothing_of_the_class(prior, covariance):
+    """Were their variances learned, each of them would make the odds of the large class three times as high."""
+    rng, y = np.random.default_rng(0), np.repeat([0, 1], [180, 20])
+    X, new = rng.normal(size=(200, 2)) + y[:, None], rng.normal(size=(5, 2))
+    family = bp.Gaussian(covariance, prior)
+    expected = bp.GenerativeClassifier(family).fit(X, y).predict_log_proba(new)
+    for constant in (0.0, 1.5, 1e6):
+        clf = bp.GenerativeClassifier(family).fit(np.c_[X, np.full((200, 30), constant)], y)
+        found = clf.predict_log_proba(np.c_[new, np.full((5, 30), constant)])
+        np.testing.assert_allclose(found, expected, atol=0.02)
+
+
 def overlapping(seed, n_rows, apart):
     rng = np.random.default_rng(seed)
     means = rng.normal(0, apart / np.sqrt(2), (4, 10))
