@@ -6,8 +6,8 @@ that it has seen already, and is too sure. A tempered predictive,
 .. math:: p_T(y = k \mid x, D) \propto \pi_k\, p(x \mid y = k, D)^{1/T},
 
 takes each density to the power 1/T. T is the one that predicts the labels of left-out rows best: the maximum of
-:math:`\sum_i w_i \log p_T(y_i \mid x_i, D_{-i})` less a weak penalty on log T. All it needs is one exact
-leave-one-out.
+:math:`\sum_i w_i \log p_T(y_i \mid x_i, D_{-i})` less a penalty on log T, which is weak above T = 1. All it needs
+is one exact leave-one-out.
 """
 
 from __future__ import annotations
@@ -24,9 +24,12 @@ from bayesppl.errors import OverconfidentWarning, warn
 from bayesppl.kernels.arrays import Array
 from bayesppl.model.calibration import Calibration
 
-#: Standard deviation of log T under the penalty, a normal density around T = 1: T within 7 of 1 either way,
-#: mostly.
+#: Standard deviation of log T under the penalty, a normal density around T = 1: T is below 7, mostly.
 PENALTY_SD = 1.0
+
+#: Standard deviation of a half-normal penalty besides, on powers above 1, which trust a density more than the
+#: model does. Where no row left out lies near a boundary, all labels are right, and would ask for any power.
+ABOVE_ONE_SD = 0.2
 
 # log T lies within these bounds; the penalty keeps it far from them, unless rows of enormous weight outweigh it
 _BOUNDS = (-20.0, 20.0)
@@ -55,8 +58,8 @@ def temper(log_density: Array, log_weights: Array, codes: Array, row_weights: Ar
     Returns
     -------
     float
-        T, the maximum of the score less the penalty (log T)² / 2. Without rows that distinguish the classes it is
-        1.
+        T, the maximum of the score less the penalty (log T)² / 2, and (log T / 0.2)² / 2 more where T is below 1.
+        Without rows that distinguish the classes it is 1.
 
     Examples
     --------
@@ -67,6 +70,11 @@ def temper(log_density: Array, log_weights: Array, codes: Array, row_weights: Ar
     1.25
     """
     return Scores.of(log_density[:, :, None], log_weights, codes, row_weights).temperature()
+
+
+def _precision(log_t: float) -> float:
+    """Return the curvature of the penalty on log T."""
+    return PENALTY_SD**-2 + (ABOVE_ONE_SD**-2 if log_t < 0 else 0.0)
 
 
 def drawn_rows(n_rows: int, most: int) -> Array:
@@ -226,7 +234,7 @@ class Scores:
 
     def temperature_variance(self, temperature: float) -> float:
         """Estimate the variance of the log of the temperature that was found."""
-        return float(self.covariance(1 / temperature, np.array([[PENALTY_SD**-2]]))[0, 0])
+        return float(self.covariance(1 / temperature, np.array([[_precision(np.log(temperature))]]))[0, 0])
 
     def temperature(self) -> float:
         """Find the maximum, over the power 1/T of one density, of the score less the penalty."""
@@ -234,11 +242,11 @@ class Scores:
         def slope(log_t: float) -> float:
             power = np.exp(-log_t)
             expected = np.einsum("kn,kn->n", self.normalised(power)[0], self.contrast[0])
-            return float(power * (self.row_weights * expected).sum()) - log_t / PENALTY_SD**2
+            return float(power * (self.row_weights * expected).sum()) - log_t * _precision(log_t)
 
         def height(log_t: float) -> float:
             score = float((self.row_weights * self.log_scores(np.exp(-log_t))).sum())
-            return score - log_t**2 / (2 * PENALTY_SD**2)
+            return score - 0.5 * log_t**2 * _precision(log_t)
 
         (lowest, largest), root = _BOUNDS, partial(brentq, slope, xtol=1e-10, rtol=1e-12)
         if slope(largest) > 0:

@@ -43,7 +43,7 @@ def penalised(left_out, codes, row_weights, spread):
             w * (joint - log_weights) for w, (joint, _) in zip(np.exp(u), left_out, strict=True)
         )
         score = row_weights @ log_softmax(eta, axis=1)[np.arange(len(codes)), codes]
-        return 0.5 * u @ precision @ u + 0.5 * (np.maximum(u, 0) ** 2).sum() / 0.3**2 - score
+        return 0.5 * u @ precision @ u + 0.5 * (np.maximum(u, 0) ** 2).sum() / 0.2**2 - score
 
     return loss
 

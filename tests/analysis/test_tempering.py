@@ -20,13 +20,18 @@ def rows_of_temperature(temperature, seed=0, n_rows=N_ROWS):
     return density, log_weights, codes, np.ones(n_rows)
 
 
+def penalty(log_t):
+    """Of normal halves about T = 1; below it, where densities are trusted more, that of 0.2 besides."""
+    return log_t**2 / 2 + np.minimum(log_t, 0) ** 2 / (2 * 0.2**2)
+
+
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0, 20.0])
 def test_the_temperature_is_the_maximum_of_the_penalised_score(temperature):
     density, log_weights, codes, weights = rows_of_temperature(temperature)
 
     def loss(log_t):
         scores = log_softmax(density * np.exp(-log_t) + log_weights, axis=1)[np.arange(N_ROWS), codes]
-        return -(weights * scores).sum() + log_t**2 / 2
+        return -(weights * scores).sum() + penalty(log_t)
 
     best = minimize_scalar(loss, bounds=(-3, 6), method="bounded", options={"xatol": 1e-9}).x
     assert np.log(temper(density, log_weights, codes, weights)) == pytest.approx(best, abs=1e-6)
@@ -89,12 +94,12 @@ def test_of_several_maxima_the_highest_is_found(scale):
     log_odds = scale * (2 * codes - 1)
 
     def height(log_t):
-        return -np.log1p(np.exp(-np.abs(log_odds) * np.exp(-log_t))).sum() - log_t**2 / 2
+        return -30 * np.log1p(np.exp(-np.abs(log_odds) * np.exp(-log_t))).sum() - penalty(log_t)
 
     grid = np.linspace(-19, 19, 38_001)
     best = grid[np.argmax([height(log_t) for log_t in grid])]
     density = np.stack([np.zeros(60), log_odds], axis=1)
-    assert np.log(temper(density, np.log([0.5, 0.5]), codes, np.ones(60))) == pytest.approx(best, abs=1e-3)
+    assert np.log(temper(density, np.log([0.5, 0.5]), codes, np.full(60, 30.0))) == pytest.approx(best, abs=1e-3)
 
 
 @pytest.mark.parametrize("scale", [1e-10, 1e-12, 1e-14])
@@ -102,6 +107,16 @@ def test_densities_that_hardly_differ_have_a_temperature(scale):
     codes = np.arange(200) % 2
     density = np.stack([np.zeros(200), scale * (2 * codes - 1)], axis=1)
     assert 0 < temper(density, np.log([0.5, 0.5]), codes, np.full(200, 10.0)) <= 1.0
+
+
+@pytest.mark.parametrize("n_rows", [60, 150])
+def test_labels_that_are_all_right_do_not_make_a_true_model_surer(n_rows):
+    """Classes four standard deviations apart: few rows lie near a boundary, and say little of T."""
+    means, places = np.array([[0, 0], [4, 0], [0, 4.0]]), np.arange(n_rows) % 3
+    for seed in range(10):
+        X = means[places] + np.random.default_rng(seed).normal(size=(n_rows, 2))
+        density = -0.5 * ((X[:, None] - means) ** 2).sum(2)
+        assert 0.5 < temper(density, np.log(np.full(3, 1 / 3)), places, np.ones(n_rows)) < 3
 
 
 def test_equal_densities_leave_it_at_one():
