@@ -189,6 +189,8 @@ def _cut_into_bins(table: Table, name: Hashable, weights: Array, n_bins: int) ->
     last = np.arange(len(values))  # of each bin
     if len(values) > n_bins:
         last = np.unique(np.searchsorted(shares, np.arange(1, n_bins + 1) / n_bins - 1e-9))
+        if 1 - shares[-2] >= 1 / n_bins:  # the largest value occurs often
+            last = np.union1d(last, len(values) - 2)
     cuts = (values[last[:-1]] + values[last[:-1] + 1]) / 2
     middle = (np.concatenate([[0.0], shares[last[:-1]]]) + shares[last]) / 2
     return tuple(cuts.tolist()), tuple(values[np.searchsorted(shares, middle)].tolist())

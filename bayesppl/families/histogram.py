@@ -50,8 +50,8 @@ class Histogram(Transformed):
     ----------
     bins : int or "evidence"
         Number of bins between the least and the largest value of the first rows; by default the one of the highest
-        evidence of all classes together (Knuth's rule), among numbers in growing steps: 1 to 6, 8, 10, 12, 16 and
-        so on. Bins are never narrower than the step by which values are rounded.
+        evidence of all rows, whatever their class (Knuth's rule), among numbers in growing steps: 1 to 6, 8, 10,
+        12, 16 and so on. Bins are never narrower than the step by which values are rounded.
     spacing : {"equal", "quantile"}
         Whether bins have equal widths, or hold about equally many of the first rows.
     edges : sequence of float, or mapping of column to sequence, optional

@@ -237,6 +237,14 @@ def test_numbers_are_cut_where_they_hold_equally_many_rows():
     assert set(drawn["smooth"]) <= set(family.outcomes[0])
 
 
+def test_a_value_that_occurs_often_has_a_bin_of_its_own_at_either_end():
+    """Nine of ten rows of one class have one value, which is the least, or the largest."""
+    y = (np.arange(300) % 10 == 9).astype(int)
+    x = np.where(y == 1, np.random.default_rng(0).gamma(2, 1, 300), 0.0)[:, None]
+    for column in (x, -x):
+        assert bp.TreeNB().fit(column, y).loo().log_score[0] > -0.02
+
+
 @TREE_KINDS
 def test_a_file_holds_everything(tree, tmp_path):
     clf = fitted(tree, prior="evidence")

@@ -63,6 +63,16 @@ def test_bins_are_never_narrower_than_the_rounding():
     assert np.diff(family.places[0]).min() >= 1 - 1e-9
 
 
+@pytest.mark.parametrize("values", [[0, 1], [2.5, 7.123], [0, 1, 2]])
+def test_quantiles_at_the_ends_leave_no_value_out(values):
+    """With half of the rows at the least or the largest value, an edge at a quantile would be at an end."""
+    column = np.repeat(values, [60] + [30] * (len(values) - 1))[:, None]
+    for x in (column, -column):
+        family = bp.Histogram(2, spacing="quantile")
+        clf = bp.GenerativeClassifier(family).fit(x, column[:, 0] == values[0])
+        assert clf.score(x, column[:, 0] == values[0]) == 1
+
+
 def test_weighted_counts_are_those_of_repeated_rows():
     x, weights, edges = np.array([0.5, 1.0, 2.2, 2.8]), np.array([1, 3, 2, 1]), np.array([0.0, 1.0, 2.0, 3.0])
     np.testing.assert_array_equal(Ordered.of(x, weights).counts(edges), np.histogram(x.repeat(weights), edges)[0])

@@ -41,11 +41,20 @@ def equal_edges(low: float, high: float, n_bins: int) -> Array:
 
 
 def quantile_edges(ordered: Ordered, n_bins: int, bounds: tuple[float, float], least: float) -> Array:
-    """Place edges at quantiles of ordered values, no closer than ``least``: perhaps fewer bins than asked for."""
+    """Place edges at quantiles of ordered values, no closer than ``least``: perhaps fewer bins than asked for.
+
+    One at the least or the largest value, which many may have, is moved to the middle between it and the next.
+    """
     low, high = bounds
     least *= 1 - 1e-6  # distances on a grid are its steps but for rounding
-    kept = [low]
+    kept, values = [low], ordered.values
+    first, last = values[[0, -1]]
+    beside = {
+        first: (first + values[np.searchsorted(values, first, "right") % len(values)]) / 2,
+        last: (last + values[np.searchsorted(values, last) - 1]) / 2,
+    }
     for edge in ordered.quantiles(n_bins):
+        edge = beside.get(edge, edge)
         if edge - kept[-1] >= least and high - edge >= least:
             kept.append(float(edge))
     return np.asarray([*kept, high])
