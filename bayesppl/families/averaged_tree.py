@@ -34,12 +34,9 @@ from bayesppl.families.family import Missing
 from bayesppl.families.find_levels import Levels
 from bayesppl.families.level_columns import Cuts, LevelColumns, Unseen, outcomes_of
 from bayesppl.families.support import ANYTHING, Support, present_numbers
-from bayesppl.families.trees import TreeFamily
+from bayesppl.families.trees import TreeFamily, require_few_columns
 from bayesppl.kernels.arrays import Array, Theta
 from bayesppl.kernels.tree_sums import directed_edges
-
-# Two million pairs, whose names and tables take gigabytes
-_MOST_COLUMNS = 2048
 
 _INCOMPLETE = (
     "trees cannot be fitted to incomplete rows in closed form. Drop or impute them, write gaps among texts as a "
@@ -71,8 +68,8 @@ class AveragedTree(TreeFamily):
     Trees have equal prior probabilities. A fit needs complete rows. When predicting, a row with missing cells is
     the sum over the levels they can have, as long as these are few.
 
-    Time and memory grow with the square of the number of columns, and the time of a prediction with the cube: 60
-    columns take about a millisecond for each row and class.
+    Time and memory grow with the square of the number of columns, and those of a prediction with the cube: 60
+    columns take about a millisecond for each row and class, and 600, the most there may be, 4 GB.
 
     Numbers that lie beyond those of the first rows are in the outermost bins, and rows that are simulated hold one
     value for each bin.
@@ -119,11 +116,7 @@ class AveragedTree(TreeFamily):
 
     def bind(self, table: Table, classes: Sequence[Hashable], members: Membership | None = None) -> Self:
         whole("bins", self.bins, 2)
-        if len(table.names) > _MOST_COLUMNS:
-            raise ValueError(
-                f"every pair of {len(table.names):,} columns has a table of its own, and at most "
-                f"{_MOST_COLUMNS:,} columns are taken. Choose some, or hold them independent (bayesppl.MixedNB)"
-            )
+        require_few_columns(len(table.names))
         bins: list[tuple[Cuts, tuple[Hashable, ...]]] = list(zip(self.cuts, self.outcomes, strict=True))
         if not bins:  # further rows do not move them
             levels, weights = (

@@ -24,7 +24,7 @@ from bayesppl.families.covariance_prior import hierarchy
 from bayesppl.families.covariates import NO_COVARIATES, Covariates
 from bayesppl.families.family import Missing, OfColumns
 from bayesppl.families.support import require_finite_sums
-from bayesppl.families.trees import TreeFamily
+from bayesppl.families.trees import TreeFamily, require_few_columns
 from bayesppl.kernels.arrays import Array, Theta
 
 
@@ -72,6 +72,7 @@ class GaussianTree(OfColumns, TreeFamily):
         return NumberRows(X, True, False, self.columns)
 
     def priors(self, statistics: Moments) -> Callable[[float], TreeNormals]:
+        require_few_columns(len(self.columns))
         require_finite_sums(statistics.scatter, self.columns, "sum of squares")
         found, n_classes = hierarchy(statistics, True, self.columns), len(statistics.count)
         location, kappa = np.tile(found.location, (n_classes, 1)), np.full(n_classes, found.kappa)

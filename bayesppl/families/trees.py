@@ -20,6 +20,9 @@ from bayesppl.kernels.arrays import Array, Theta
 # Bounds of the number of rows that the prior is worth, where it is chosen by evidence
 _STRENGTHS = (0.1, 1000.0)
 
+# A prediction takes some 17 bytes for each three columns: 4 GB
+_MOST_COLUMNS = 600
+
 
 @dataclass(frozen=True, eq=False)
 class TreeFamily(ConjugateFamily):
@@ -94,3 +97,12 @@ class TreeFamily(ConjugateFamily):
     @final
     def observe_statistics(self, variables: dict[str, Any], statistics: Any, prefix: str = "") -> None:
         refuse_pymc()
+
+
+def require_few_columns(n_columns: int) -> None:
+    """Refuse columns of which predictions would take more memory than there is."""
+    if n_columns > _MOST_COLUMNS:
+        raise ValueError(
+            f"every three of {n_columns:,} columns take part in a prediction, and at most {_MOST_COLUMNS} columns "
+            "are taken. Choose some, or hold them independent (bayesppl.MixedNB)"
+        )

@@ -97,8 +97,8 @@ def eliminate(log_weights: np.ndarray) -> Elimination:
 def log_mean_over_trees(graph: Elimination, log_factors: np.ndarray) -> np.ndarray:
     """Compute the log of the average over trees of the product of a factor for every edge.
 
-    Trees have probabilities proportional to the products of their weights. A factor of every weight changes what
-    the elimination finds by factors of about the same size, so that these are taken in ordinary numbers.
+    Trees have probabilities proportional to the products of their weights. Factors that are not far from one are
+    taken in ordinary numbers, and in logarithms where these overflow.
 
     Parameters
     ----------
@@ -110,25 +110,26 @@ def log_mean_over_trees(graph: Elimination, log_factors: np.ndarray) -> np.ndarr
     -------
     (n_rows,)
     """
-    out, n_nodes = np.empty(len(log_factors)), len(graph.start)
+    out, n_nodes = np.zeros(len(log_factors)), len(graph.start)
     far = (np.abs(log_factors) > _FAR).any(1)
-    for row in np.flatnonzero(far):
+    near = np.flatnonzero(~far)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        for block in row_blocks(len(near), n_nodes**2, _BLOCK):
+            factors, n_rows = np.exp(log_factors[near[block]].T), len(near[block])
+            edges, strengths = np.empty((n_nodes, n_nodes, n_rows)), np.empty((n_nodes, n_rows))
+            for step, log_share in enumerate(graph.log_shares):
+                node, before = n_nodes - 1 - step, edges[:step]
+                first, own = node * (node - 1) // 2, edges[step, :node]
+                np.multiply(factors[first : first + node], graph.start[node, :node, None], out=own)
+                if step:
+                    ratios, meshed = before[:, node] / strengths[:step], graph.meshed[node, :step, :node]
+                    own += np.einsum("li,lin,ln->in", meshed, before[:, :node], ratios)
+                strengths[step] = np.exp(log_share) @ own
+            out[near[block]] = np.log(strengths[:-1]).sum(0)
+    for row in np.flatnonzero(far | ~np.isfinite(out)):
         changed = np.zeros_like(graph.start)
         changed[np.tril_indices(n_nodes, -1)] = log_factors[row]
         out[row] = log_tree_sum(graph.log_weights + changed + changed.T) - log_tree_sum(graph.log_weights)
-    near = np.flatnonzero(~far)
-    for block in row_blocks(len(near), n_nodes**2, _BLOCK):
-        factors, n_rows = np.exp(log_factors[near[block]].T), len(near[block])
-        edges, strengths = np.empty((n_nodes, n_nodes, n_rows)), np.empty((n_nodes, n_rows))
-        for step, log_share in enumerate(graph.log_shares):
-            node, before = n_nodes - 1 - step, edges[:step]
-            first, own = node * (node - 1) // 2, edges[step, :node]
-            np.multiply(factors[first : first + node], graph.start[node, :node, None], out=own)
-            if step:
-                ratios, meshed = before[:, node] / strengths[:step], graph.meshed[node, :step, :node]
-                own += np.einsum("li,lin,ln->in", meshed, before[:, :node], ratios)
-            strengths[step] = np.exp(log_share) @ own
-        out[near[block]] = np.log(strengths[:-1]).sum(0)
     return out
 
 

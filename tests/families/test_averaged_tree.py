@@ -294,6 +294,7 @@ def test_exclusive_or_is_found_among_columns_of_noise():
     assert bp.CategoricalNB().fit(bits[:200], y[:200]).score(bits[200:], y[200:]) < 0.65
 
 
-def test_more_columns_than_pairs_are_held_of_are_refused():
-    with pytest.raises(ValueError, match="every pair of 3,000 columns has a table of its own, and at most 2,048"):
-        bp.TreeNB().fit(np.zeros((4, 3000)), [0, 1, 0, 1])
+@pytest.mark.parametrize("numbers", ["bins", "gaussian"])
+def test_more_columns_than_predictions_have_memory_for_are_refused(numbers):
+    with pytest.raises(ValueError, match="every three of 601 columns take part in a prediction, and at most 600"):
+        bp.TreeNB(numbers=numbers).fit(np.random.default_rng(0).normal(size=(4, 601)), [0, 1, 0, 1])

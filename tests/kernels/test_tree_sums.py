@@ -67,6 +67,17 @@ def test_the_number_of_trees_is_that_of_cayley():
         np.testing.assert_allclose(log_tree_sum(np.zeros((n_nodes, n_nodes))), expected, atol=1e-13)
 
 
+def test_factors_that_overflow_along_the_way_are_taken_in_logarithms():
+    """The star about one node, of weights e^200, outweighs all other trees, by far, with the factors and without."""
+    order = np.random.default_rng(0).permutation(40)
+    log_weights = np.full((40, 40), -1500.0)
+    log_weights[order[:-1], order[1:]] = log_weights[order[1:], order[:-1]] = 0.0
+    log_weights[order[0], :] = log_weights[:, order[0]] = 200.0
+    factors = np.where(log_weights[np.tril_indices(40, -1)] == 0, 60.0, -60.0)
+    found = log_mean_over_trees(eliminate(log_weights), factors[None])
+    np.testing.assert_allclose(found, -60 * 39, rtol=1e-14)
+
+
 def test_a_determinant_without_a_digit_left_has_all_of_them():
     log_weights = weights(12, 400.0) - 300.0
     with mpmath.workdps(4000):
