@@ -59,7 +59,7 @@ def at_most_far(expected: Array, squares: Array, degrees: Array) -> Array:
     squares, degrees : (..., n_features)
         Sums of squares within the classes, and their degrees of freedom.
     """
-    bound = _FAR * squares / np.maximum(degrees, np.finfo(float).tiny)
+    bound = np.divide(_FAR * squares, degrees, out=np.full_like(squares, np.inf), where=degrees > 0)
     return np.where(squares > ROUNDING * degrees * expected, np.minimum(expected, bound), expected)
 
 

@@ -41,7 +41,7 @@ from bayesppl.kernels.tree_sums import directed_edges
 _INCOMPLETE = (
     "trees cannot be fitted to incomplete rows in closed form. Drop or impute them, write gaps among texts as a "
     "level of their own, as by X['column'].fillna('missing'), or use bayesppl.MixedNB, which skips missing cells "
-    "exactly."
+    "exactly. A level that was never learned counts as missing."
 )
 
 

@@ -200,8 +200,9 @@ class Learned:
         for dim, labels in found.items():
             new = set(labels) - set(known[dim])
             if new:
+                shortest = min(sorted(map(str, new)), key=len)  # of levels, not of their combinations
                 raise ValueError(
-                    f"this batch holds {min(map(str, new))!r}, which the first batch did not show. One fit on all "
+                    f"this batch holds {shortest!r}, which the first batch did not show. One fit on all "
                     "rows would have counted it, so batches can not: declare the levels, "
                     "by a categorical dtype of the column or by levels= of its family"
                 )

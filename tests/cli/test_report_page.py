@@ -97,7 +97,8 @@ def test_the_page_as_markdown(run: Any, table: Path, tmp_path: Path) -> None:
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert all(len(re.split(r"(?<!\\)\|", row)) >= 4 for row in rows)
     assert r"a\|b" in text
-    models = [row.split("|")[1].strip() for row in rows if re.match(r"\| [^|]+ \| (0|1)\.\d\d \|", row)]
+    of_models = text.split("## The models")[1].split("\n## ")[0].splitlines()
+    models = [row.split("|")[1].strip() for row in of_models if re.match(r"\| [^|]+ \| (0|1)\.\d\d \|", row)]
     assert models
     assert all(f"| {name} | {MEANINGS[name]} |" in rows for name in models)
     assert any("same" in row and row.endswith("| left out by --drop |") for row in rows)
