@@ -67,7 +67,7 @@ def certificate(fitted: Fitted, X: Any = None, y: Any = None, sample_weight: Any
     """
     learned = fitted.learned
     if not learned.removals:
-        raise ValueError("no rows of this fit were forgotten, so that there is nothing to certify; see forget()")
+        raise ValueError("no rows of this fit were forgotten, so that there is nothing to certify")
     redone = ["the prior, as far as it depends on the data", "the posterior"]
     levels = [f"levels of column {name!r}" for name in fitted.levels]
     stated: dict[str, Any] = {

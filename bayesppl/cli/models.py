@@ -48,6 +48,7 @@ _OTHERS = {
     r"bayesppl\.Categorical\b": "--categorical COLUMN",
     r"bayesppl\.Gaussian\('tied'\)": "--model lda",
     r"bayesppl\.Gaussian\(prior='jeffreys'\)": "--model gaussian-nb --prior jeffreys",
+    r"; use Gaussian\('tied_diag', 'sparse'\)": ": no --model has that",
     r", or (pass|declare) a bayesppl\.\w+": "",
     r" \(labels too, with unlabelled='learn'\)": "",  # of fit alone
     r", as by X\['column'\]\.fillna\('missing'\)": "",

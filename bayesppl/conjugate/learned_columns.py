@@ -68,7 +68,7 @@ def log_densities_without(
 ) -> Array:
     """Compute log p(x_i | y = k, all rows but i): (n_rows, n_classes).
 
-    Not finite where no other row has a number in some column of row i.
+    Not finite where no other row has a number in some column of row i, or all have the same.
     """
     n_classes, at = len(posterior.kappa), np.flatnonzero(~np.isnan(X).all(0))
     out, beliefs = np.empty((len(X), n_classes)), _Beliefs(posterior, statistics, at)
@@ -146,7 +146,8 @@ class _Beliefs:
         left = self.total_count - weights
         n_seen = np.count_nonzero(self.count, axis=0) - ((self.count[c] <= weights) & (self.count[c] > 0))
         squares = self.total_squares - weights * self.total_count / left * (X - self.location) ** 2
-        expected = np.where(squares > 0, squares / degrees(left) / np.maximum(n_seen, 1), np.nan)
+        varies = squares > ROUNDING * self.total_squares
+        expected = np.where(varies, squares / degrees(left) / np.maximum(n_seen, 1), np.nan)
         return np.where(self.total_squares > 0, expected, self.expected)
 
     def _of_variances(self, squares: Array) -> Array:

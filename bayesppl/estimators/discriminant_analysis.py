@@ -36,6 +36,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         Number of axes of ``transform``; by default as many as there are, at most n_classes − 1.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
+    unlabelled, unlabelled_label, unlabelled_weight, label_noise
+        What becomes of rows without a label, and how far labels may be wrong; see there.
 
     Examples
     --------
@@ -102,6 +104,8 @@ class QuadraticDiscriminantAnalysis(Learner):
         See :func:`bayesppl.Gaussian`.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
+    unlabelled, unlabelled_label, unlabelled_weight, label_noise
+        What becomes of rows without a label, and how far labels may be wrong; see there.
 
     Examples
     --------
@@ -135,6 +139,8 @@ class LocationModel(Learner):
         See :class:`bayesppl.families.ConditionalGaussian`.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
+    unlabelled, unlabelled_label, unlabelled_weight, label_noise
+        What becomes of rows without a label, and how far labels may be wrong; see there.
 
     Examples
     --------

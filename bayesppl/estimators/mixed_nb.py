@@ -36,6 +36,8 @@ class MixedNB(Learner):
         training rows.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
+    unlabelled, unlabelled_label, unlabelled_weight, label_noise
+        What becomes of rows without a label, and how far labels may be wrong; see there.
 
     Attributes
     ----------

@@ -55,6 +55,8 @@ class CategoricalNB(Learner):
         See :class:`bayesppl.Categorical`.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
+    unlabelled, unlabelled_label, unlabelled_weight, label_noise
+        What becomes of rows without a label, and how far labels may be wrong; see there.
 
     Examples
     --------
@@ -98,6 +100,8 @@ class JointCategoricalNB(Learner):
         See :class:`bayesppl.families.JointCategorical`.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
+    unlabelled, unlabelled_label, unlabelled_weight, label_noise
+        What becomes of rows without a label, and how far labels may be wrong; see there.
 
     Examples
     --------
@@ -125,6 +129,8 @@ class MultinomialNB(Learner):
         See :class:`bayesppl.Multinomial`.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
+    unlabelled, unlabelled_label, unlabelled_weight, label_noise
+        What becomes of rows without a label, and how far labels may be wrong; see there.
 
     Examples
     --------
@@ -155,6 +161,8 @@ class DirichletMultinomialNB(Learner):
         See :class:`bayesppl.families.DirichletMultinomial`.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
+    unlabelled, unlabelled_label, unlabelled_weight, label_noise
+        What becomes of rows without a label, and how far labels may be wrong; see there.
 
     Examples
     --------
@@ -181,6 +189,8 @@ class GaussianNB(Learner):
         See :func:`bayesppl.Gaussian`.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
+    unlabelled, unlabelled_label, unlabelled_weight, label_noise
+        What becomes of rows without a label, and how far labels may be wrong; see there.
 
     Examples
     --------
@@ -207,6 +217,8 @@ class BernoulliNB(Learner):
         See :class:`bayesppl.Bernoulli`; uniform by default.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
+    unlabelled, unlabelled_label, unlabelled_weight, label_noise
+        What becomes of rows without a label, and how far labels may be wrong; see there.
 
     Examples
     --------
@@ -238,6 +250,8 @@ class BinomialNB(Learner):
         See :class:`bayesppl.Bernoulli`; uniform by default.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
+    unlabelled, unlabelled_label, unlabelled_weight, label_noise
+        What becomes of rows without a label, and how far labels may be wrong; see there.
 
     Examples
     --------
@@ -265,6 +279,8 @@ class PoissonNB(Learner):
         Column that holds the exposure of each row.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
         See :class:`GenerativeClassifier`.
+    unlabelled, unlabelled_label, unlabelled_weight, label_noise
+        What becomes of rows without a label, and how far labels may be wrong; see there.
 
     Examples
     --------

@@ -123,7 +123,7 @@ def _log_evidence(family: Family, prior: Any, statistics: Any) -> Array:
         raise ImproperError(
             f"the evidence is undefined under the improper prior of the {family.name} family: a density that does "
             "not integrate to one can be scaled at will. Use a proper prior, such as "
-            "'fraley-raftery' of a Gaussian family."
+            "the default."
         )
     base = np.asarray(statistics.log_base)
     dims = ("class", "feature")[: base.ndim]

@@ -68,12 +68,16 @@ class ColumnHierarchy:
     def rebuilt(self, prior: Any, statistics: Moments) -> Any:
         """Return the prior with the location and the variance within the classes of these statistics."""
         total = statistics.pooled()
-        expected = _expected(statistics, column_variances(total) > 0, column_scales(total, range(len(self.nu))))
+        varies = column_variances(total) > 0
+        expected = _expected(statistics, varies, column_scales(total, range(len(self.nu))))
         within = _within(statistics, expected, self.nu)
+        a = _unless_constant(2 * prior.a, varies, statistics) / 2
         return replace_unchecked(
             prior,
             location=np.broadcast_to(total.mean, prior.location.shape),
-            b=prior.b * (within / self.within),
+            kappa=_unless_constant(prior.kappa, varies, statistics),
+            a=a,
+            b=prior.b * (a / prior.a * within / self.within),
             hierarchy=replace(self, expected=expected, within=within),
         )
 
@@ -140,8 +144,8 @@ def hierarchical_columns(
     return replace_unchecked(prior, hierarchy=ColumnHierarchy(nu_of_classes, expected, within, overall))
 
 
-def _unless_constant(rows: float, varies: Array, statistics: Moments) -> Array:
-    """Return κ or ν of each column that varies; one that never does is alike in all classes: (n_features,).
+def _unless_constant(rows: Any, varies: Array, statistics: Moments) -> Array:
+    """Return κ or ν of each column that varies; one that never does is alike in all classes: (..., n_features).
 
     Were its variance learned for each class, it would speak for the class of most rows.
     """
