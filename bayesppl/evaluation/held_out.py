@@ -169,9 +169,10 @@ def reliability(
     r"""Compare confidence with hit rate on held-out rows: credible bands, and a decomposition of the log score.
 
     The hit rate of a bin with h hits among n rows has the posterior Beta(h + ½, n − h + ½) (Jeffreys; Brown, Cai &
-    DasGupta 2001). The negative log score of the event "the most probable label is right", the rows of a bin given
-    its average confidence :math:`\bar c_b`, is (Murphy 1973 for the quadratic score; Weijs, van Nooijen & van de
-    Giesen 2010 for this one)
+    DasGupta 2001), whose interval ends at 1 where all are hits, and at 0 where none is. The negative log score of
+    the event "the most probable label is right", the rows of a bin given its average confidence
+    :math:`\bar c_b`, is (Murphy 1973 for the quadratic score; Weijs, van Nooijen & van de Giesen 2010 for this
+    one)
 
     .. math:: \underbrace{H(\bar h)}_{\text{uncertainty}} - \underbrace{\sum_b \tfrac{n_b}{n}
        D(\bar h_b \| \bar h)}_{\text{resolution}}
@@ -220,6 +221,7 @@ def reliability(
     size, n_hits = np.bincount(group), np.bincount(group, hits)
     mean, rate, share = np.bincount(group, confidence) / size, n_hits / size, size / size.sum()
     band = stats.beta(n_hits + 0.5, size - n_hits + 0.5).ppf(np.reshape(bounds, (2, 1)))
+    band[0, n_hits == 0], band[1, n_hits == size] = 0.0, 1.0
     return xr.Dataset(
         {
             "confidence": ("bin", mean),

@@ -59,6 +59,18 @@ def test_a_true_model_is_calibrated_and_a_distorted_one_is_not(overlapping):
     assert float(sure["mce"]) >= float(sure["ece"])
 
 
+def test_a_bin_of_hits_alone_ends_at_one():
+    """Of classes ten standard deviations apart all labels are right, as the true model expects."""
+    y, new = np.repeat([0, 1], 100), np.repeat([0, 1], 500)
+    rng = np.random.default_rng(0)
+    clf = bp.LinearDiscriminantAnalysis().fit(rng.normal(10.0 * y)[:, None], y)
+    found = bp.reliability(clf, rng.normal(10.0 * new)[:, None], new)
+    assert found["hit_rate"].values.tolist() == [1.0]
+    assert found["lower"][0] < found["confidence"][0] <= found["upper"][0] == 1
+    none = bp.reliability(clf, rng.normal(10.0 * new)[:, None], 1 - new)
+    assert none["lower"].values.tolist() == [0.0]
+
+
 @pytest.mark.parametrize(("options", "message"), [({"bins": 0}, "bins must"), ({"prob": 0.0}, "prob must")])
 def test_settings_out_of_range_are_refused(options, message):
     clf = bp.GaussianNB().fit(*IRIS)
