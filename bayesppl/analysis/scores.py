@@ -57,8 +57,10 @@ def weighted_average(scores: Array, weights: Array) -> tuple[float, float]:
     """
     counted = weights > 0
     share, scores = weights[counted] / weights.sum(), scores[counted]
+    # of equal scores the average is one of them, to the last bit
+    first = scores[0] if len(scores) and np.isfinite(scores[0]) else 0.0
     # sums and not scalar products, for which BLAS would wake its threads
-    mean = float((share * scores).sum())
+    mean = float(first + (share * (scores - first)).sum())
     n_rows = len(scores)
     if n_rows < 2 or not np.isfinite(mean):
         return mean, float("nan")

@@ -81,6 +81,7 @@ def test_the_error_of_an_average_is_that_of_scipy():
     values = np.random.default_rng(0).normal(size=6)
     assert scores.weighted_average(values, np.full(6, 2.0)) == pytest.approx((values.mean(), stats.sem(values)))
     assert np.isnan(scores.weighted_average(values, np.eye(6)[0])[1])
+    assert scores.weighted_average(np.ones(98), np.ones(98)) == (1.0, 0.0)
 
 
 def test_paired_difference_is_the_one_sample_t_statistic_of_the_differences():

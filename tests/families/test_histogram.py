@@ -73,6 +73,14 @@ def test_quantiles_at_the_ends_leave_no_value_out(values):
         assert clf.score(x, column[:, 0] == values[0]) == 1
 
 
+def test_a_frequent_largest_value_takes_the_edge_beside_it():
+    """Of 0 to 4 the last two hold 30 and 40 of 100 rows: an edge at 3 would be half a step from one at 3.5."""
+    x = np.repeat(np.arange(5.0), [10, 10, 10, 30, 40])[:, None]
+    clf = bp.GenerativeClassifier(bp.Histogram(5, spacing="quantile")).fit(x, x[:, 0] == 4)
+    assert clf.fitted_.model.family.places == ((-0.5, 2.0, 3.5, 4.5),)
+    assert clf.score(x, x[:, 0] == 4) == 1
+
+
 def test_weighted_counts_are_those_of_repeated_rows():
     x, weights, edges = np.array([0.5, 1.0, 2.2, 2.8]), np.array([1, 3, 2, 1]), np.array([0.0, 1.0, 2.0, 3.0])
     np.testing.assert_array_equal(Ordered.of(x, weights).counts(edges), np.histogram(x.repeat(weights), edges)[0])

@@ -43,18 +43,20 @@ def equal_edges(low: float, high: float, n_bins: int) -> Array:
 def quantile_edges(ordered: Ordered, n_bins: int, bounds: tuple[float, float], least: float) -> Array:
     """Place edges at quantiles of ordered values, no closer than ``least``: perhaps fewer bins than asked for.
 
-    One at the least or the largest value, which many may have, is moved to the middle between it and the next.
+    Where many rows have the least or the largest value, the edge is in the middle between it and the next.
     """
     low, high = bounds
     least *= 1 - 1e-6  # distances on a grid are its steps but for rounding
     kept, values = [low], ordered.values
-    first, last = values[[0, -1]]
-    beside = {
-        first: (first + values[np.searchsorted(values, first, "right") % len(values)]) / 2,
-        last: (last + values[np.searchsorted(values, last) - 1]) / 2,
-    }
+    after_first = np.searchsorted(values, values[0], "right") % len(values)
+    before_last = np.searchsorted(values, values[-1]) - 1
     for edge in ordered.quantiles(n_bins):
-        edge = beside.get(edge, edge)
+        if edge == values[0]:
+            edge = (edge + values[after_first]) / 2
+        elif edge == values[-1]:
+            edge = (edge + values[before_last]) / 2
+            while len(kept) > 1 and edge - kept[-1] < least:
+                kept.pop()
         if edge - kept[-1] >= least and high - edge >= least:
             kept.append(float(edge))
     return np.asarray([*kept, high])
