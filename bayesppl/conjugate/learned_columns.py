@@ -47,11 +47,11 @@ def sums_within(scatter: Array, degrees: Array, nu: Any) -> tuple[Array, Array]:
     return (share * scatter).sum(0), (share * degrees).sum(0)
 
 
-def at_most_far(expected: Array, squares: Array, degrees: Array) -> Array:
+def bounded_by_within(expected: Array, squares: Array, degrees: Array) -> Array:
     """Bound the variance that is expected of a class by thirty times that within the classes.
 
-    One class far away makes the variance of all rows as large as it likes, and that is no reason to expect as much
-    of any class. Numbers that are equal within every class, up to rounding, show no variance: there is no bound.
+    A class far from all others makes the variance of all rows large, which is no reason to expect as much within a
+    class. Numbers that are equal within every class, up to rounding, show no variance, and set no bound.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class _Beliefs:
         squares = self.squares_within - before * self.scatter[c] + after * (self.scatter[c] - lost)
         rows = self.rows_within - before * self.degrees[c] + after * left_degrees
         scatter, dof = self.scatter.sum(0) - lost, self.degrees.sum(0) - self.degrees[c] + left_degrees
-        expected = at_most_far(self._expected_without(X, c, weights), scatter, dof)
+        expected = bounded_by_within(self._expected_without(X, c, weights), scatter, dof)
         within = (squares + expected) / (rows + 1)
         location = self.location - weights / (self.total_count - weights) * (X - self.location)
         count, half_dof = self.count - weights * is_own, self.half_dof - weights / 2 * (is_own | self.is_tied)

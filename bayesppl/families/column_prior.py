@@ -1,7 +1,8 @@
 r"""The default prior of independent normal columns: how much the classes have in common is chosen by evidence.
 
 Each column has a variance within the classes, w, made of all their rows and, as one row more, of a K-th of the
-variance of all rows. Of K classes each counts for ν rows in it at most, however large it is.
+variance of all rows, but of no more than thirty times that of their rows. Of K classes each counts for ν rows in
+it at most, however large it is. A column that never varies is as constant in every class.
 Two numbers of each column are averages of their logarithms over a grid, with weights proportional to an evidence,
 so that the prior is a smooth function of the statistics:
 
@@ -25,7 +26,7 @@ import numpy as np
 
 from bayesppl.conjugate import NormalInverseGamma
 from bayesppl.conjugate.conjugate import replace_unchecked
-from bayesppl.conjugate.learned_columns import at_most_far, share_of_rows, sums_within
+from bayesppl.conjugate.learned_columns import bounded_by_within, share_of_rows, sums_within
 from bayesppl.conjugate.moments import Moments
 from bayesppl.families.common_mean import averages, of_one_mean, rows_of_columns
 from bayesppl.families.moment_priors import (
@@ -155,11 +156,11 @@ def _unless_constant(rows: Any, varies: Array, statistics: Moments) -> Array:
 def _expected(statistics: Moments, varies: Array, scales: Array) -> Array:
     """Return the variance of each column that is expected of a class, which is positive: (n_features,).
 
-    It is a K-th of that of all rows, of K classes with numbers, and bounded by :func:`at_most_far`. A constant
+    It is a K-th of that of all rows, of K classes with numbers, bounded by :func:`bounded_by_within`. A constant
     column is as constant in every class.
     """
     of_all = scales**2 / np.where(varies, statistics.n_seen, 1)
-    return at_most_far(of_all, statistics.scatter.sum(0), scatter_degrees(statistics).sum(0))
+    return bounded_by_within(of_all, statistics.scatter.sum(0), scatter_degrees(statistics).sum(0))
 
 
 def _within(statistics: Moments, expected: Array, nu: Any) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesppl.conjugate import NormalInverseWishart
 from bayesppl.conjugate.conjugate import replace_unchecked
-from bayesppl.conjugate.learned_columns import at_most_far
+from bayesppl.conjugate.learned_columns import bounded_by_within
 from bayesppl.conjugate.moments import Moments, degrees, degrees_within
 from bayesppl.data.names import listed
 from bayesppl.errors import ImproperError
@@ -217,7 +217,7 @@ def within_sd(squares: Array, degrees: float, total: Moments, columns: Sequence[
         Of all rows.
     columns : sequence of n_features names
     """
-    overall = at_most_far(column_scales(total, columns) ** 2, squares, np.asarray(degrees))
+    overall = bounded_by_within(column_scales(total, columns) ** 2, squares, np.asarray(degrees))
     return np.asarray(np.sqrt((squares + VARIANCE_ROWS * overall) / (degrees + VARIANCE_ROWS)))
 
 
