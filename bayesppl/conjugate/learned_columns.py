@@ -146,7 +146,9 @@ class _Beliefs:
         left = self.total_count - weights
         n_seen = np.count_nonzero(self.count, axis=0) - ((self.count[c] <= weights) & (self.count[c] > 0))
         squares = self.total_squares - weights * self.total_count / left * (X - self.location) ** 2
-        varies = squares > ROUNDING * self.total_squares
+        # what a large mean leaves of the digits of a square
+        lost = 8 * np.finfo(float).eps * np.abs(self.location) * np.sqrt(self.total_squares)
+        varies = squares > np.maximum(ROUNDING * self.total_squares, lost)
         expected = np.where(varies, squares / degrees(left) / np.maximum(n_seen, 1), np.nan)
         return np.where(self.total_squares > 0, expected, self.expected)
 
