@@ -112,7 +112,7 @@ class _Beliefs:
         rows = self.rows_within - before * self.degrees[c] + after * left_degrees
         scatter, dof = self.scatter.sum(0) - lost, self.degrees.sum(0) - self.degrees[c] + left_degrees
         expected = bounded_by_within(self._expected_without(X, c, weights), scatter, dof)
-        within = (squares + expected) / (rows + 1)
+        within = (squares + expected) / (np.where(self.total_squares > 0, rows, 0.0) + 1)
         location = self.location - weights / (self.total_count - weights) * (X - self.location)
         count, half_dof = self.count - weights * is_own, self.half_dof - weights / 2 * (is_own | self.is_tied)
         kappa = self.kappa + count

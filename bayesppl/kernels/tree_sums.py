@@ -26,7 +26,7 @@ from scipy.special import expit
 from bayesppl.kernels.ranges import row_blocks
 
 # weights that change by more than a factor of e to this are eliminated in logarithms, others in ordinary numbers
-_FAR = 50.0
+_FAR = 200.0
 
 # numbers of a block of rows
 _BLOCK = 1 << 18
