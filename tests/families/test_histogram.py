@@ -81,6 +81,12 @@ def test_a_frequent_largest_value_takes_the_edge_beside_it():
     assert clf.score(x, x[:, 0] == 4) == 1
 
 
+def test_an_edge_that_has_no_room_takes_none_away():
+    x = np.r_[np.linspace(0, 9, 50), np.full(30, 9.999985), np.full(40, 10.0)][:, None]
+    clf = bp.GenerativeClassifier(bp.Histogram(4, spacing="quantile")).fit(x, x[:, 0] == 10)
+    assert 9.999985 in clf.fitted_.model.family.places[0]
+
+
 def test_weighted_counts_are_those_of_repeated_rows():
     x, weights, edges = np.array([0.5, 1.0, 2.2, 2.8]), np.array([1, 3, 2, 1]), np.array([0.0, 1.0, 2.0, 3.0])
     np.testing.assert_array_equal(Ordered.of(x, weights).counts(edges), np.histogram(x.repeat(weights), edges)[0])

@@ -55,7 +55,7 @@ def quantile_edges(ordered: Ordered, n_bins: int, bounds: tuple[float, float], l
             edge = (edge + values[after_first]) / 2
         elif edge == values[-1]:
             edge = (edge + values[before_last]) / 2
-            while len(kept) > 1 and edge - kept[-1] < least:
+            while len(kept) > 1 and edge - kept[-1] < least <= high - edge:
                 kept.pop()
         if edge - kept[-1] >= least and high - edge >= least:
             kept.append(float(edge))
