@@ -112,7 +112,7 @@ class _Beliefs:
         rows = self.rows_within - before * self.degrees[c] + after * left_degrees
         scatter, dof = self.scatter.sum(0) - lost, self.degrees.sum(0) - self.degrees[c] + left_degrees
         expected = bounded_by_within(self._expected_without(X, c, weights), scatter, dof)
-        within = (squares + expected) / (np.where(self.total_squares > 0, rows, 0.0) + 1)
+        within = (squares + expected) / (rows + 1)
         location = self.location - weights / (self.total_count - weights) * (X - self.location)
         count, half_dof = self.count - weights * is_own, self.half_dof - weights / 2 * (is_own | self.is_tied)
         kappa = self.kappa + count
@@ -146,9 +146,10 @@ class _Beliefs:
         left = self.total_count - weights
         n_seen = np.count_nonzero(self.count, axis=0) - ((self.count[c] <= weights) & (self.count[c] > 0))
         squares = self.total_squares - weights * self.total_count / left * (X - self.location) ** 2
-        # what a large mean leaves of the digits of a square
-        lost = 8 * np.finfo(float).eps * np.abs(self.location) * np.sqrt(self.total_squares)
-        varies = squares > np.maximum(ROUNDING * self.total_squares, lost)
+        # a row that alone makes the column vary leaves what a large mean leaves of the digits of its square
+        rounding = 8 * np.finfo(float).eps * np.abs(self.location) * np.sqrt(weights * self.total_squares)
+        rounding = np.minimum(ROUNDING * self.total_squares + rounding, self.total_squares / 2)
+        varies = squares > rounding
         expected = np.where(varies, squares / degrees(left) / np.maximum(n_seen, 1), np.nan)
         return np.where(self.total_squares > 0, expected, self.expected)
 

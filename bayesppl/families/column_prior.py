@@ -71,7 +71,7 @@ class ColumnHierarchy:
         total = statistics.pooled()
         varies = column_variances(total) > 0
         expected = _expected(statistics, varies, column_scales(total, range(len(self.nu))))
-        within = _within(statistics, expected, varies, self.nu)
+        within = _within(statistics, expected, np.where(varies, self.nu, np.inf))
         a = _unless_constant(2 * prior.a, varies, statistics) / 2
         return replace_unchecked(
             prior,
@@ -108,12 +108,10 @@ def columnwise_prior(
     shared : tuple of int
         See :class:`~bayesppl.NormalInverseGamma`.
     """
-    total = statistics.pooled()
-    varies = column_variances(total) > 0
-    expected = _expected(statistics, varies, column_scales(total, columns))
-    within = _within(statistics, expected, varies, np.inf if shared else VARIANCE_ROWS)
-    kappa, nu = (_unless_constant(rows, varies, statistics) for rows in (0.01, VARIANCE_ROWS))
-    prior = NormalInverseGamma(total.mean, kappa, nu / 2, nu / 2 * within)
+    half, total = VARIANCE_ROWS / 2, statistics.pooled()
+    expected = _expected(statistics, column_variances(total) > 0, column_scales(total, columns))
+    within = _within(statistics, expected, np.inf if shared else VARIANCE_ROWS)
+    prior = NormalInverseGamma(total.mean, 0.01, half, half * within)
     return prior.sized(statistics.mean.shape, shared)
 
 
@@ -124,7 +122,7 @@ def hierarchical_columns(
     total, degrees = statistics.pooled(), scatter_degrees(statistics)
     varies, scales = column_variances(total) > 0, column_scales(total, columns)
     expected = _expected(statistics, varies, scales)
-    within = _within(statistics, expected, varies, np.inf)
+    within = _within(statistics, expected, np.inf)
     kappa, nu = (_unless_constant(rows, varies, statistics) for rows in (1.0, VARIANCE_ROWS))
     # variances that are one do not differ from w
     nu_of_classes = np.full(len(within), np.inf)
@@ -139,9 +137,9 @@ def hierarchical_columns(
         found = _rows_of_within(expected[at], statistics.scatter[:, at], degrees[:, at])
         # a column of few numbers learns ν from the others, but its w is known no better
         nu[at] = np.minimum(found, np.maximum(degrees[:, at].sum(0) + 1, VARIANCE_ROWS))
-        nu_of_classes, within = nu, _within(statistics, expected, varies, nu)
+        nu_of_classes, within = nu, _within(statistics, expected, nu)
     prior = NormalInverseGamma(total.mean, kappa, nu / 2, nu / 2 * within).sized(statistics.mean.shape, shared)
-    overall = _within(total, scales**2, varies, np.inf)
+    overall = _within(total, scales**2, np.inf)
     return replace_unchecked(prior, hierarchy=ColumnHierarchy(nu_of_classes, expected, within, overall))
 
 
@@ -163,13 +161,10 @@ def _expected(statistics: Moments, varies: Array, scales: Array) -> Array:
     return bounded_by_within(of_all, statistics.scatter.sum(0), scatter_degrees(statistics).sum(0))
 
 
-def _within(statistics: Moments, expected: Array, varies: Array, nu: Any) -> Array:
-    """Return the variance of each column within the classes, with one row of what is expected: (n_features,).
-
-    Of a column that never varies it is what is expected: equal rows do not say how unlike them others are.
-    """
+def _within(statistics: Moments, expected: Array, nu: Any) -> Array:
+    """Return the variance of each column within the classes, with one row of what is expected: (n_features,)."""
     squares, rows = sums_within(statistics.scatter, scatter_degrees(statistics), nu)
-    return np.asarray((squares + expected) / (np.where(varies, rows, 0.0) + 1))
+    return np.asarray((squares + expected) / (rows + 1))
 
 
 def _rows_of_within(expected: Array, scatter: Array, degrees: Array) -> Array:
