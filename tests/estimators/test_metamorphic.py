@@ -131,7 +131,11 @@ class Case(NamedTuple):
 
 
 def answers(clf: Any, X: Any) -> dict[str, np.ndarray]:
-    found = {"log_proba": clf.predict_log_proba(X)}
+    """Ask for all predictions; of half of the rows the posterior may have no mode, and there are none."""
+    try:
+        found = {"log_proba": clf.predict_log_proba(X)}
+    except bp.errors.UndefinedEstimateError:
+        return {}
     if isinstance(clf, bp.GenerativeClassifier) or hasattr(clf, "predict_joint_log_proba"):
         found["joint"] = clf.predict_joint_log_proba(X)
     return found
