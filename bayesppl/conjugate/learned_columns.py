@@ -28,6 +28,7 @@ from bayesppl.conjugate.statistics import ROUNDING
 from bayesppl.kernels.arrays import Array, log_rising
 from bayesppl.kernels.ranges import row_blocks
 
+# variances within the classes: more than that is expected of no class
 _FAR = 30.0
 _HALF = np.asarray(0.5)
 
@@ -93,6 +94,7 @@ class _Beliefs:
         self.scatter, self.degrees = statistics.scatter[:, None, at], degrees_within(self.count)
         self.within, self.nu = posterior.hierarchy.within[at], posterior.hierarchy.nu[at]
         self.squares_within, self.rows_within = sums_within(self.scatter, self.degrees, self.nu)
+        self.all_squares, self.all_degrees = self.scatter.sum(0), self.degrees.sum(0)
         # the posterior less its rows is the prior
         self.kappa = posterior.kappa[:, None, at] - self.count
         self.half_dof = posterior.spread(posterior.a)[:, None, at]
@@ -110,8 +112,8 @@ class _Beliefs:
         before, after = (share_of_rows(of_class, self.nu) for of_class in (self.degrees[c], left_degrees))
         squares = self.squares_within - before * self.scatter[c] + after * (self.scatter[c] - lost)
         rows = self.rows_within - before * self.degrees[c] + after * left_degrees
-        scatter, dof = self.scatter.sum(0) - lost, self.degrees.sum(0) - self.degrees[c] + left_degrees
-        expected = bounded_by_within(self._expected_without(X, c, weights), scatter, dof)
+        others = self.all_squares - lost, self.all_degrees - self.degrees[c] + left_degrees
+        expected = bounded_by_within(self._expected_without(X, c, weights), *others)
         within = (squares + expected) / (rows + 1)
         location = self.location - weights / (self.total_count - weights) * (X - self.location)
         count, half_dof = self.count - weights * is_own, self.half_dof - weights / 2 * (is_own | self.is_tied)

@@ -20,7 +20,7 @@ from bayesppl.kernels.arrays import Array, Theta
 # Bounds of the number of rows that the prior is worth, where it is chosen by evidence
 _STRENGTHS = (0.1, 1000.0)
 
-# A prediction takes some 17 bytes for each three columns: 4 GB
+# A prediction takes some 17 bytes for the cube of their number: 4 GB
 _MOST_COLUMNS = 600
 
 
