@@ -99,7 +99,7 @@ class SparseMeans(Conjugate):
         return np.logaddexp(log_expit(self.log_odds) + own, log_expit(-self.log_odds) + alike)
 
     def log_prob(self, theta: Theta) -> Array:
-        return self._refuse("density", "unlabelled='drop' for rows without a label")
+        return self._refuse("density", "prior='hierarchical' where labels are missing or in doubt")
 
     def draw(self, size: int, rng: np.random.Generator) -> Theta:
         own, alike = self.inner.draw(size, rng), self.common.draw(size, rng)
@@ -117,7 +117,7 @@ class SparseMeans(Conjugate):
         return {name: share * own[name] + (1 - share) * alike[name] for name in own}
 
     def mode(self) -> Theta:
-        return self._refuse("mode", "rule='predictive' or 'mean', and unlabelled='drop' for rows without a label")
+        return self._refuse("mode", "rule='predictive' or 'mean', or prior='hierarchical'")
 
     def _of_all(self, statistics: Moments) -> Moments:
         return statistics if self.are_apart else statistics.pooled()
