@@ -119,7 +119,7 @@ def column_weights(fitted: Fitted) -> xr.Dataset:
     -------
     xarray.Dataset
         Over "column" (the name of the block, where several columns are one): ``weight``, w; ``log_sd``, the
-        standard error of log w; ``lower`` and ``upper``, w less and plus two of them.
+        standard error of log w; ``lower`` and ``upper``, two of them below and above it.
 
     Raises
     ------

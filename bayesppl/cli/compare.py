@@ -173,10 +173,12 @@ def compare(
         if target is None:
             given, levels = file_rows.embedded(data), chosen.categorical
             source = given._replace(X=frame_columns.choose(given.X, chosen, given.target))
+            of_rows: list[str] = []
         else:
             of_levels = model == "categorical-nb"
             file = file_rows.Source(Path(data), target, dialect, chosen, unlabelled, missing, of_levels)
             source, levels = file.rows(most_rows if model == AUTO else None, seed), file.chosen.categorical
+            of_rows = file.remarks()
         file_rows.check(source, of_numbers=model not in OF_LEVELS, binarizes=binarize is not None)
         if model != AUTO and binarize is None:
             with rows_at(source.X.index.__getitem__):
@@ -191,7 +193,7 @@ def compare(
         if binarize is not None:
             train, test = file_rows.binarized(train, test, binarize)
 
-    warn(frame_columns.remarks(source.X, dialect, levels=levels))
+    warn([*of_rows, *frame_columns.remarks(source.X, dialect, levels=levels)])
     if model == AUTO:
         head = f"[bold]auto[/] on [bold]{safe(data)}[/] (seed {seed})"
         with status("fitting the candidates"):
@@ -203,7 +205,7 @@ def compare(
                 from bayesppl.cli import compare_page
 
                 left_out = [name for name in source.X.columns if str(name) not in taken]
-                remarks = list(frame_columns.remarks(source.X, dialect, left_out, levels))
+                remarks = [*of_rows, *frame_columns.remarks(source.X, dialect, left_out, levels)]
                 known = taken | dict.fromkeys(chosen.drop, "left out by --drop")
                 sections = compare_page.sections_of(classifier, records, known, test, remarks)
                 compare_page.write_page(page, f"{source.target} in {Path(data).name}", sections)

@@ -84,7 +84,7 @@ def sections_of(
     test : FileRows
         Held out.
     remarks : sequence of str
-        On columns that look wrong.
+        On rows that were left out, and columns that look wrong.
     """
     from bayesppl.plots import plot_reliability, plot_stack
 

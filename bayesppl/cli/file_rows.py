@@ -91,6 +91,13 @@ class Source:
         self._unlabelled, self._missing = unlabelled, missing
         self._levels = set(names) if all_levels else set(self.chosen.categorical)
 
+    def remarks(self) -> list[str]:
+        """Describe the rows that are left out."""
+        absent = self.n_rows - self.file.columns[self.target].n_present
+        if self._unlabelled != "drop" or not absent:
+            return []
+        return [f"{absent} of {self.n_rows} rows have no label, and are left out"]
+
     def rows(self, most: int | None = None, seed: int = 0) -> FileRows:
         """Read all rows, or draw so many of them at random where there are more, and warn of lost classes."""
         if most is None or self.n_rows <= most:

@@ -125,6 +125,7 @@ def fit(
         classifier.set_params(unlabelled=unlabelled)
     with status(f"reading {data}"):
         source = Source(data, target, dialect, chosen, unlabelled, missing, model == "categorical-nb")
+    warn(source.remarks())
     needs_all = (
         calibrate is not None or inference in COMPLETING or any("categorical" in choice for choice in integers)
     )

@@ -45,6 +45,8 @@ def choose(X: Any, chosen: Chosen, target: str) -> Any:
     """
     for option, names in (("--drop", chosen.drop), ("--only", chosen.keep), ("--categorical", chosen.categorical)):
         for name in names:
+            if name == target:
+                raise ValueError(f"{option} {name!r} is the target, which is no feature in any case; leave it out")
             if name not in X.columns:
                 raise ValueError(
                     f"{option} {name!r}: there is no such column of features{meant(name, X.columns)}; there are "

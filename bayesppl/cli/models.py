@@ -58,6 +58,7 @@ _OTHERS = {
     r" unseen='error' .*": "",
     r", as in MixedNB\(blocks=…\)": "",
     r"unlabelled_weight='loo'": "--unlabelled drop",
+    r"pass labels as integers or strings": "write labels as words, such as v1.5",
     r"drop them, or pass unlabelled_label=-1 to what has this parameter;.*": (
         "empty such cells and pass --unlabelled drop"
     ),

@@ -24,7 +24,7 @@ import numpy as np
 from bayesppl.conjugate.membership import Membership
 from bayesppl.conjugate.moments import Moments, degrees, degrees_within
 from bayesppl.conjugate.normal_inverse_gamma import NormalInverseGamma
-from bayesppl.conjugate.statistics import ROUNDING
+from bayesppl.conjugate.statistics import LAST_BITS, ROUNDING
 from bayesppl.kernels.arrays import Array, log_rising
 from bayesppl.kernels.ranges import row_blocks
 
@@ -93,6 +93,7 @@ class _Beliefs:
         self.count, self.mean = statistics.count[:, None, at], statistics.mean[:, None, at]
         self.scatter, self.degrees = statistics.scatter[:, None, at], degrees_within(self.count)
         self.within, self.nu = posterior.hierarchy.within[at], posterior.hierarchy.nu[at]
+        self.varies = posterior.hierarchy.varies[at]
         self.squares_within, self.rows_within = sums_within(self.scatter, self.degrees, self.nu)
         self.all_squares, self.all_degrees = self.scatter.sum(0), self.degrees.sum(0)
         # the posterior less its rows is the prior
@@ -149,11 +150,11 @@ class _Beliefs:
         n_seen = np.count_nonzero(self.count, axis=0) - ((self.count[c] <= weights) & (self.count[c] > 0))
         squares = self.total_squares - weights * self.total_count / left * (X - self.location) ** 2
         # a row that alone makes the column vary leaves what a large mean leaves of the digits of its square
-        rounding = 8 * np.finfo(float).eps * np.abs(self.location) * np.sqrt(weights * self.total_squares)
+        rounding = LAST_BITS * np.abs(self.location) * np.sqrt(weights * self.total_squares)
         rounding = np.minimum(ROUNDING * self.total_squares + rounding, self.total_squares / 2)
         varies = squares > rounding
         expected = np.where(varies, squares / degrees(left) / np.maximum(n_seen, 1), np.nan)
-        return np.where(self.total_squares > 0, expected, self.expected)
+        return np.where(self.varies, expected, self.expected)
 
     def _of_variances(self, squares: Array) -> Array:
         """Sum the squares of classes that share their variances."""

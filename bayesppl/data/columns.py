@@ -36,6 +36,7 @@ _TIMES = {
     "date": "dates",
     "timedelta64": "durations",
     "timedelta": "durations",
+    "period": "dates",
 }
 
 #: What pandas calls columns of objects that are numbers.
@@ -96,9 +97,11 @@ def to_float(values: Any, name: Hashable) -> Array:
 
 def refuse_times(values: Any, name: Hashable) -> None:
     """Refuse dates and durations, which numpy would turn into numbers of nanoseconds."""
+    from pandas.api.types import infer_dtype
+
     dtype = getattr(values, "dtype", None)
-    if isinstance(dtype, np.dtype) and dtype.kind in "mM":
-        raise _times(name, "datetime64" if dtype.kind == "M" else "timedelta64", dtype)
+    if isinstance(dtype, np.dtype) and dtype.kind in "mMO" and (kind := infer_dtype(values)) in _TIMES:
+        raise _times(name, kind, dtype)
 
 
 def _times(name: Hashable, kind: str, dtype: Any) -> TypeError:

@@ -94,8 +94,10 @@ class TreeNB(Learner):
     levels, unseen
         See :class:`bayesppl.families.AveragedTree`, also for the other parameters.
     class_weights, inference, rule, classes, n_jobs, calibration, tuning
-        See :class:`GenerativeClassifier`. Beside the closed form there is ``inference="gibbs"``, for rows that are
-        known in part.
+        See :class:`GenerativeClassifier`. Beside the closed form there is ``inference="gibbs"``, for labels in
+        doubt.
+    unlabelled, unlabelled_label, unlabelled_weight, label_noise
+        See :class:`GenerativeClassifier`. Trees do not learn from rows without a label, but these can be dropped.
 
     Examples
     --------

@@ -49,6 +49,8 @@ def simulation_based_calibration(
         With a proper, conjugate prior; a default that depends on the data is resolved once, from ``X`` and ``y``.
     X, y : table and labels
         They give columns, classes, the number of rows and their covariates; the values are simulated.
+    class_weights : Dirichlet, sequence or mapping, default=Dirichlet(2.0)
+        As for :class:`~bayesppl.GenerativeClassifier`, but for the default.
     inference : NUTS, optional
         How to draw from the posterior: exactly by default. Its draws are thinned to nearly independent ones.
     simulations : int

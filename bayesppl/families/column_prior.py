@@ -40,7 +40,7 @@ from bayesppl.kernels.arrays import Array, log_rising
 from bayesppl.kernels.ranges import row_blocks
 
 # κ and ν of a column that never varies, in multiples of the rows there are
-_ALIKE = 1e6
+_ALIKE = 1e9
 # ν lies on a grid from its least to its greatest number of rows
 _STEPS = np.linspace(0, 1, 20)
 
@@ -57,6 +57,8 @@ class ColumnHierarchy:
         The variance that is expected of a class, and that within the classes, of which it is one row.
     overall : (n_features,)
         The variance within one class in place of all.
+    varies : (n_features,) bool
+        Whether the numbers of the column differ.
     """
 
     is_lent: ClassVar[bool] = False
@@ -65,6 +67,7 @@ class ColumnHierarchy:
     expected: Array
     within: Array
     overall: Array
+    varies: Array
 
     def rebuilt(self, prior: Any, statistics: Moments) -> Any:
         """Return the prior with the location and the variance within the classes of these statistics."""
@@ -79,7 +82,7 @@ class ColumnHierarchy:
             kappa=_unless_constant(prior.kappa, varies, statistics),
             a=a,
             b=prior.b * (a / prior.a * within / self.within),
-            hierarchy=replace(self, expected=expected, within=within),
+            hierarchy=replace(self, expected=expected, within=within, varies=varies),
         )
 
     def apart(self, prior: Any) -> Any:
@@ -88,7 +91,7 @@ class ColumnHierarchy:
         The more columns do not depend on the class, the larger κ is, and the less "it depends" differs from "it
         does not". One row is the unit information of Kass & Wasserman (1995).
         """
-        return replace_unchecked(prior, kappa=np.minimum(prior.kappa, 1.0))
+        return replace_unchecked(prior, kappa=np.where(self.varies, np.minimum(prior.kappa, 1.0), prior.kappa))
 
     def common(self, prior: Any, statistics: Moments) -> Any:
         """Return the prior of one class in place of all, whose variance is that of all rows about one mean."""
@@ -139,8 +142,9 @@ def hierarchical_columns(
         nu[at] = np.minimum(found, np.maximum(degrees[:, at].sum(0) + 1, VARIANCE_ROWS))
         nu_of_classes, within = nu, _within(statistics, expected, nu)
     prior = NormalInverseGamma(total.mean, kappa, nu / 2, nu / 2 * within).sized(statistics.mean.shape, shared)
-    overall = _within(total, scales**2, np.inf)
-    return replace_unchecked(prior, hierarchy=ColumnHierarchy(nu_of_classes, expected, within, overall))
+    overall = np.where(varies, _within(total, scales**2, np.inf), within)
+    hierarchy = ColumnHierarchy(nu_of_classes, expected, within, overall, varies)
+    return replace_unchecked(prior, hierarchy=hierarchy)
 
 
 def _unless_constant(rows: Any, varies: Array, statistics: Moments) -> Array:

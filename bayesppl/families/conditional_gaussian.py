@@ -51,7 +51,7 @@ _TABLES: dict[str, type[TableFamily]] = {
 MOST_COMPLETIONS = 20_000
 
 _REFUSAL = (
-    "numbers that depend on categories cannot be fitted to rows that lack some in closed form. Drop or impute "
+    "numbers that depend on categories cannot be fitted to rows that lack some of these. Drop or impute "
     "them, write gaps as a level of their own, as by X['column'].fillna('missing'), or use bayesppl.MixedNB, "
     "which skips missing cells exactly."
 )

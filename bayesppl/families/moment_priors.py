@@ -17,6 +17,7 @@ from bayesppl.conjugate import NormalInverseWishart
 from bayesppl.conjugate.conjugate import replace_unchecked
 from bayesppl.conjugate.learned_columns import bounded_by_within
 from bayesppl.conjugate.moments import Moments, degrees, degrees_within
+from bayesppl.conjugate.statistics import LAST_BITS
 from bayesppl.data.names import listed
 from bayesppl.errors import ImproperError
 from bayesppl.kernels.arrays import Array
@@ -68,9 +69,13 @@ def _found(
 
 
 def column_variances(total: Moments) -> Array:
-    """Return the variance of every column over all rows, zero where nothing varies: (n_features,)."""
+    """Return the variance of every column over all rows, zero where its numbers are equal: (n_features,).
+
+    Computed numbers that differ in their last bits alone, as a/b and 3a/(3b) do, are equal.
+    """
     sums = np.diagonal(total.within) if total.is_matrix else total.within
-    return np.asarray(sums / degrees(total.count[0]))
+    variances = sums / degrees(total.count[0])
+    return np.where(np.sqrt(variances) > LAST_BITS * np.abs(total.mean[0]), variances, 0.0)
 
 
 def column_scales(total: Moments, columns: Sequence[Hashable]) -> Array:

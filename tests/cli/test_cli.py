@@ -376,6 +376,7 @@ REFUSALS = {
         ["{file}", "--target", "kind", "--missing", "refuse"],
         ["'width'", "NaN", "row 24", "--missing skip"],
     ),
+    "a target left out": (None, ["{file}", "--target", "kind", "--drop", "kind"], ["'kind' is the target"]),
     "a missing label": ("label gap", ["{file}", "--target", "kind"], ["'kind'", "row 24", "--unlabelled drop"]),
     "parameters of several models": (
         None,
@@ -477,8 +478,9 @@ def test_rows_without_a_label_are_left_out_if_asked(run, flowers, tmp_path, comm
     flowers.write_bytes(BYTES["label gap"])
     arguments = (command, flowers, "--target", "kind", "--unlabelled", "drop", "--model", "gaussian-nb")
     arguments += ("--save", tmp_path / "m.nc") if command == "fit" else ()
-    status, out, _ = run(*arguments)
+    status, out, err = run(*arguments)
     assert status == 0
+    assert "1 of 25 rows have no label, and are left out" in err
     assert ("24 rows" if command == "fit" else "fitted to 12 rows, scored on 12 others") in " ".join(out.split())
 
 

@@ -90,9 +90,13 @@ def test_the_page_is_complete_and_needs_nothing_else(run: Any, table: Path, tmp_
 
 
 def test_the_page_as_markdown(run: Any, table: Path, tmp_path: Path) -> None:
-    options = ("--target", "fate", "--drop", "same", "--report", tmp_path / "report.md")
-    assert run("compare", table, *options)[0] == 0
+    frame = pd.read_csv(table)
+    unknown = frame[:2].assign(fate=None)
+    pd.concat([frame, unknown]).to_csv(tmp_path / "some.csv", index=False)
+    options = ("--target", "fate", "--drop", "same", "--unlabelled", "drop", "--report", tmp_path / "report.md")
+    assert run("compare", tmp_path / "some.csv", *options)[0] == 0
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "2 of 162 rows have no label, and are left out" in text
     assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == SECTIONS
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert all(len(re.split(r"(?<!\\)\|", row)) >= 4 for row in rows)

@@ -184,6 +184,24 @@ def test_refusals_name_the_column_the_value_and_the_remedy(table: str, message: 
             action(TABLES[table]())
 
 
+@pytest.mark.parametrize("estimator", ["CategoricalNB", "JointCategoricalNB", "TreeNB", "MixedNB"])
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pd.date_range("2026-01-01", periods=len(CODES)).date,
+        pd.date_range("2026-01-01", periods=len(CODES)).astype(object),
+        pd.period_range("2026-01-01", periods=len(CODES)).astype(object),
+        pd.timedelta_range("1s", periods=len(CODES)).astype(object),
+    ],
+    ids=["dates", "times", "periods", "durations"],
+)
+def test_times_among_objects_are_no_levels(estimator: str, cells: np.ndarray) -> None:
+    """They were levels that could not be saved."""
+    X = pd.DataFrame({"day": pd.Series(cells, dtype=object)})
+    with pytest.raises(TypeError, match=r"column 'day' holds (dates|durations)"):
+        getattr(bp, estimator)().fit(X, CODES)
+
+
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
