@@ -173,14 +173,9 @@ def _of_columns(columns: tuple[Column, ...], table: Table) -> Iterator[Candidate
         Candidate("quadratic, regularised", filled, _correlated(filled, "full", "regularised")),
     ]
     yield from (candidate for candidate in found if candidate.family is not None)
-    if _may_be_curved(columns, table):  # last: finding directions passes over the table
+    has_room = len(table) * MOST_CURVED**2 <= _MOST_PRODUCTS
+    if may_be_skewed and len(columns) > 1 and has_room:  # last: finding directions passes over the table
         yield Candidate("curves", Curves(scores).adopt(table), Gaussian("full"))
-
-
-def _may_be_curved(columns: tuple[Column, ...], table: Table) -> bool:
-    """Return whether there are several columns, one with many different numbers, and room for their products."""
-    has_numbers = any(column.is_number and not column.levels for column in columns)
-    return has_numbers and len(columns) > 1 and len(table) * MOST_CURVED**2 <= _MOST_PRODUCTS
 
 
 def _chosen(columns: tuple[Column, ...]) -> Family | None:
