@@ -71,7 +71,7 @@ def fit_batches[T: DeclaredClassifier](
         )
     declared = clf.classes if classes is None else classes
     learned, n_rows = None, 0
-    for batch in rows_shown(batches, _n_labels, "rows", None) if progress else batches:
+    for batch in rows_shown(batches, lambda batch: len(batch[1]), "rows", None) if progress else batches:
         if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
             raise TypeError(f"batches must hold (X, y) or (X, y, sample_weight), found a value of {type(batch)}")
         X, y, weights = (*batch, None)[:3]
@@ -188,10 +188,6 @@ def rows_shown[T](batches: Iterable[T], size: Callable[[T], int], words: str, to
         for batch in batches:
             yield batch
             bar.advance(task, size(batch))
-
-
-def _n_labels(batch: Sequence[Any]) -> int:
-    return len(batch[1])
 
 
 def _start(clf: DeclaredClassifier, classes: Any, X: Any, y: Any, weights: Any = None) -> Learned | None:
