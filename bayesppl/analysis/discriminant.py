@@ -131,10 +131,10 @@ def linear(theta: Theta, temperature: float = 1.0) -> tuple[Array, Array]:
 
 
 def check_n_components(n_components: Any, n_classes: int, n_features: int) -> None:
-    """Refuse a number of axes that these classes and columns do not have."""
+    """Refuse a number of axes that these classes and columns do not have; None stands for all there are."""
     most = min(n_classes - 1, n_features)
-    is_whole = isinstance(n_components, Integral) and not isinstance(n_components, bool | np.bool_)
-    if not is_whole or not 0 < n_components <= most:
+    is_whole = isinstance(n_components, Integral) and not isinstance(n_components, bool)
+    if n_components is not None and not (is_whole and 0 < n_components <= most):
         raise ValueError(
             f"n_components must be a whole number and lie between 1 and min(n_classes - 1, n_features) = {most}, "
             f"found {spelled(n_components)}"
@@ -158,8 +158,7 @@ def axes(theta: Theta, n_components: int | None = None) -> Axes:
     between = (weights[:, None] * (mean - centre)).T @ (mean - centre)
     values, vectors = eigh(between, theta["covariance"])
     most = min(len(mean) - 1, mean.shape[1])
-    if n_components is not None:
-        check_n_components(n_components, *mean.shape)
+    check_n_components(n_components, *mean.shape)
     order = np.argsort(values)[::-1][:most]
     explained = np.maximum(values[order], 0.0)
     kept = slice(n_components)

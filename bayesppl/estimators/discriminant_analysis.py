@@ -20,8 +20,7 @@ from bayesppl.model.learned import Learned
 
 
 def _check_axes(clf: LinearDiscriminantAnalysis, learned: Learned) -> None:
-    if clf.n_components is not None:
-        discriminant.check_n_components(clf.n_components, len(learned.classes), len(learned.columns.names))
+    discriminant.check_n_components(clf.n_components, len(learned.classes), len(learned.columns.names))
 
 
 @dataclass(eq=False, repr=False)
