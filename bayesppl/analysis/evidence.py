@@ -26,7 +26,6 @@ from bayesppl.data.arguments import real
 from bayesppl.errors import NotConjugateError
 from bayesppl.families import closed_forms
 from bayesppl.families.choosing.column_choice import ColumnChoice
-from bayesppl.families.family import Evidence
 from bayesppl.kernels.arrays import Array, logarithm, same_leaves
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities
@@ -157,7 +156,8 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
     import xarray as xr
 
     log_odds = _logit(prior)
-    found, coords = _dependence(fitted), fitted.model.coords
+    found = closed_forms.log_bayes_factor(fitted.model.family, *_compared(fitted))
+    coords = fitted.model.coords
     factor = np.concatenate([np.ravel(part.values) for part in found.values()])
     named = [
         (unit, name)
@@ -202,14 +202,13 @@ def averaged_proba(fitted: Fitted, X: Any, prior: float = 0.5, *, log: bool = Fa
     >>> clf.averaged_proba([[1.5, 5.5]]).round(2).tolist()
     [[0.69, 0.31]]
     """
-    found = _dependence(fitted)
+    family = fitted.model.family
+    apart, common, statistics = _compared(fitted)
+    found = closed_forms.log_bayes_factor(family, apart, common, statistics)
     log_odds = {unit: part.values + _logit(prior) for unit, part in found.items()}
-    posterior = _all_known(fitted)
-    statistics = posterior.statistics.parts["features"]
-    common = posterior.model.common_prior_of_features(statistics).update(statistics.pooled())
-    about_classes = of_classes_apart(posterior.prior.parts["features"]).update(statistics)
-    density = closed_forms.inclusion_averaged(fitted.model.family, about_classes, common, log_odds)
-    weights = posterior.predictive_weights()
+    about_classes, about_all = apart.update(statistics), common.update(statistics.pooled())
+    density = closed_forms.inclusion_averaged(family, about_classes, about_all, log_odds)
+    weights = fitted.posterior.predictive_weights()
     log_joint = density(fitted.encode(X)) + logarithm(weights)
     log_proba = log_probabilities(log_joint, weights)
     return log_proba if log else np.exp(log_proba)
@@ -256,10 +255,9 @@ def _logit(prior: float) -> float:
     return float(logit(real("prior", prior, "lie between 0 and 1", lambda p: 0 < p < 1)))
 
 
-def _dependence(fitted: Fitted) -> dict[str, Evidence]:
-    """Compute the log Bayes factor of every unit: of columns judged one by one, or of a block as a whole."""
+def _compared(fitted: Fitted) -> tuple[Any, Any, Any]:
+    """Return the prior of classes that differ, that of one distribution for all, and the sums of the features."""
     posterior = _all_known(fitted)
     statistics = posterior.statistics.parts["features"]
     common = posterior.model.common_prior_of_features(statistics)
-    apart = of_classes_apart(posterior.prior.parts["features"])
-    return closed_forms.log_bayes_factor(fitted.model.family, apart, common, statistics)
+    return of_classes_apart(posterior.prior.parts["features"]), common, statistics
