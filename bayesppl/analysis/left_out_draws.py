@@ -29,6 +29,7 @@ from bayesppl.kernels.arrays import Array, log_mean_exp, logarithm
 from bayesppl.kernels.ranges import row_ranges
 from bayesppl.model.drawn_factors import DrawnFactor
 from bayesppl.model.posterior import CHUNK_CELLS, Posterior
+from bayesppl.model.sampled import relative
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,10 +163,10 @@ def _add_drawn(exact: Joints, found: Joints, factors: Sequence[_Weighted], at: s
                 of_draws = np.log(one.factor.class_weights)[:, None] + one.log_weights
                 found.log_class_weights[at] = logsumexp(of_draws, axis=0)
         change = np.eye(found.without.shape[1])[codes[at]] - softmax(found.without[at], axis=1)
-        relative = [np.exp(weighted - np.where(np.isneginf(total), 0.0, total)) for weighted, total in parts]
+        densities = [relative(weighted, average) for weighted, average in parts]
     return [
         _over_batches((values * change).sum(2), one.factor.shape)
-        for values, one in zip(relative, factors, strict=True)
+        for values, one in zip(densities, factors, strict=True)
     ]
 
 
