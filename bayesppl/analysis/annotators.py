@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import entr
 
 from bayesppl.analysis.draws import thetas
-from bayesppl.analysis.parameter_tables import coord, tails
+from bayesppl.analysis.parameter_tables import PROB, coord, tails
 from bayesppl.inference.unknown_classes import UnknownClasses
 from bayesppl.kernels.arrays import Array
 from bayesppl.kernels.ranges import row_ranges
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _DRAWS = 200
 
 
-def annotators(fitted: Fitted, prob: float = 0.89) -> xr.Dataset:
+def annotators(fitted: Fitted, prob: float = PROB) -> xr.Dataset:
     """Estimate the errors of annotators: how often each gives rows of a class each label.
 
     Parameters

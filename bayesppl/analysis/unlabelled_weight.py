@@ -26,7 +26,7 @@ import numpy as np
 
 from bayesppl.analysis.left_out_draws import joints_of_draws
 from bayesppl.analysis.left_out_joints import density_of
-from bayesppl.analysis.parameter_tables import tails
+from bayesppl.analysis.parameter_tables import PROB, tails
 from bayesppl.analysis.scores import log_scores
 from bayesppl.analysis.temperature import drawn_rows, learn
 from bayesppl.conjugate.statistics import JointStatistics
@@ -264,7 +264,7 @@ def unlabelled_gain(fitted: Fitted) -> UnlabelledGain:
     return fitted.unlabelled
 
 
-def label_missingness(fitted: Fitted, prob: float = 0.89) -> xr.Dataset:
+def label_missingness(fitted: Fitted, prob: float = PROB) -> xr.Dataset:
     """Estimate whether labels are missing for a reason: the log odds of that, by how uncertain a row's class is.
 
     Parameters

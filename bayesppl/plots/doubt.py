@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesppl.analysis.parameter_tables import PROB
 from bayesppl.data.names import spelled
 from bayesppl.estimators.shell import require_classifier
 from bayesppl.plots.style import axes_or_new, bar_style, colour, drawn_name, drawn_names, in_legend, marker, tidy
@@ -54,7 +55,7 @@ def plot_completed(clf: Any, *, ax: Axes | None = None) -> Axes:
     return tidy(ax)
 
 
-def plot_annotator(clf: Any, annotator: str, prob: float = 0.89, *, ax: Axes | None = None) -> Axes:
+def plot_annotator(clf: Any, annotator: str, prob: float = PROB, *, ax: Axes | None = None) -> Axes:
     """Draw how often an annotator gives rows of each class each label, with intervals.
 
     Parameters
