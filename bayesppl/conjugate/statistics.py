@@ -92,7 +92,7 @@ class Statistics(ABC):
     @final
     def n_numbers(self) -> int:
         """Count the numbers that these statistics hold, without what tracks their rounding."""
-        return sum(values.size for path, values in leaves(self) if ".sums" not in path)
+        return sum(values.size for _, values in numbers_of(self))
 
 
 class _Sums(Statistics):
@@ -283,6 +283,11 @@ class JointStatistics(Statistics):
         return type(self)(
             {name: part.with_classes(n_classes, codes) for name, part in self.parts.items()}, self.n_rows
         )
+
+
+def numbers_of(value: Any) -> list[tuple[str, Array]]:
+    """List the arrays of statistics, with the way to each, but for the pairs that track their rounding."""
+    return [(path, values) for path, values in leaves(value) if ".sums" not in path]
 
 
 def column(values: Array) -> Array:

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from bayesppl.conjugate.statistics import numbers_of
 from bayesppl.conjugate.weighted_rows import WeightedRows
 from bayesppl.data.labels import one_hot
 from bayesppl.data.read_table import as_table
 from bayesppl.evaluation.contract.case import Case, of_rows
 from bayesppl.families import closed_forms
-from bayesppl.kernels.arrays import leaves, select_draws
+from bayesppl.kernels.arrays import select_draws
 
 
 def check_statistics_add_up(case: Case) -> None:
@@ -38,13 +39,8 @@ def check_weight_two_is_a_duplicate(case: Case) -> None:
 def _assert_same(found: Any, expected: Any, rtol: float = 1e-9, atol: float = 1e-9) -> None:
     if isinstance(found, WeightedRows):  # equal up to the order of rows and to duplicates
         found, expected = found.merged(), expected.merged()
-    for (path, left), (_, right) in zip(_numbers(found), _numbers(expected), strict=True):
+    for (path, left), (_, right) in zip(numbers_of(found), numbers_of(expected), strict=True):
         np.testing.assert_allclose(left, right, rtol=rtol, atol=atol, err_msg=path)
-
-
-def _numbers(value: Any) -> list[tuple[str, Any]]:
-    """List the arrays of statistics, without the pairs that track their rounding, which need not be there."""
-    return [(path, array) for path, array in leaves(value) if ".sums" not in path]
 
 
 def check_simulated_rows_keep_their_covariates(case: Case) -> None:
