@@ -23,7 +23,7 @@ import numpy as np
 from bayesppl.conjugate.declared_priors import Dims, named
 from bayesppl.conjugate.moments import Moments
 from bayesppl.kernels.arrays import LOG_2PI, Array, log_determinants
-from bayesppl.kernels.definite import whitener_of
+from bayesppl.kernels.definite import root_by_eigenvalues, whitener_of
 
 
 class Spread(NamedTuple):
@@ -120,7 +120,7 @@ def observe(variables: Mapping[str, Any], statistics: Moments, n_predictors: int
     import pytensor.tensor as pt
 
     q, n, spread = n_predictors, statistics.count, variables["spread"]
-    root = scatter_root(statistics.scatter)
+    root = root_by_eigenvalues(statistics.scatter)
     within, centre = root[..., q:, :], statistics.mean[:, q:] - variables["mean"]
     if q:
         effect = variables["effect"]
@@ -130,12 +130,6 @@ def observe(variables: Mapping[str, Any], statistics: Moments, n_predictors: int
     whitened = spread.whiten(within, columns_of(centre * np.sqrt(n)[:, None], statistics.is_tied))
     constant = (statistics.mean.shape[1] - q) * LOG_2PI
     pm.Potential(f"{prefix}x", -0.5 * ((n * (spread.log_det + constant)).sum() + (whitened**2).sum()))
-
-
-def scatter_root(scatter: Array) -> Array:
-    """Compute matrices R such that R Rᵀ is the scatter, which may be singular."""
-    values, vectors = np.linalg.eigh(scatter)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])
 
 
 def whitened(matrix: Any, columns: Any) -> tuple[Any, Any]:

@@ -42,8 +42,13 @@ def root_of(covariance: Array) -> Array:
     try:
         return np.linalg.cholesky(covariance)
     except np.linalg.LinAlgError:
-        values, vectors = np.linalg.eigh(covariance)
-        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])
+        return root_by_eigenvalues(covariance)
+
+
+def root_by_eigenvalues(matrix: Array) -> Array:
+    """Return a root R of every matrix, R Rᵀ, which may be singular: (..., n, n)."""
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])
 
 
 def whitener_of(matrix: Array) -> tuple[Array, Array]:

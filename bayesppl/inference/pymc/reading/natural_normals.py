@@ -10,12 +10,12 @@ import numpy as np
 import pytensor.tensor as pt
 
 from bayesppl.conjugate import NormalInverseGamma, NormalInverseWishart
-from bayesppl.conjugate.covariance_graphs import scatter_root, whitened
+from bayesppl.conjugate.covariance_graphs import whitened
 from bayesppl.conjugate.moments import Moments
 from bayesppl.conjugate.normal_means import NormalMeans, NormalMeanVectors
 from bayesppl.inference.pymc.reading.naturals import Event, Natural, log_rising, tidy
 from bayesppl.kernels.arrays import Array, Theta
-from bayesppl.kernels.definite import is_positive_definite
+from bayesppl.kernels.definite import is_positive_definite, root_by_eigenvalues
 
 
 @final
@@ -124,7 +124,7 @@ class MeansOfVectors(Natural):
         _, root = whitened(precision, np.broadcast_to(np.eye(d), (n_classes, d, d)))
         spread = (root[:, :, :, None] * root[:, :, None, :]).sum(1)
         location = (spread * linear[:, None, :]).sum(-1)
-        log_det, within = whitened(covariance, scatter_root(rows.scatter))
+        log_det, within = whitened(covariance, root_by_eigenvalues(rows.scatter))
         gap = np.sqrt(n) * (rows.mean - location)[:, :, None]
         log_det_of_means, between = whitened(covariance + n * spread, gap)
         # |Λ + nΣ⁻¹| / |Λ| = |Σ + nΛ⁻¹| / |Σ|
