@@ -60,10 +60,8 @@ def of_numbers(odd: Counter[str], texts: Counter[str], drop: str, decimal: str) 
             "have 19 digits or more, or are written in a way that would be lost. If they are numbers, store them "
             f"as numbers, without the zeros, or in a larger unit; if the column identifies rows, {drop}"
         )
-    found = f"only {odd.total()} of its {texts.total()} cells are no numbers: {common(odd)}"
-    if advice := spelling(odd, texts):
-        return f"{found}; {advice}"
-    return f"{found}; {of_others(odd)}"
+    advice = spelling(odd, texts) or of_others(odd)
+    return f"only {odd.total()} of its {texts.total()} cells are no numbers: {common(odd)}; {advice}"
 
 
 def of_others(cells: Counter[str]) -> str:
