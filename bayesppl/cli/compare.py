@@ -157,7 +157,6 @@ def compare(
     with status("reading the data"):
         from bayesppl.cli import compare_rules, compare_stack, file_rows, frame_columns, report
 
-        levels = chosen.categorical
         classifier = make(
             model,
             integers,
@@ -165,7 +164,7 @@ def compare(
             inference=inference,
             tune=tune,
             calibration=calibrate,
-            categorical=levels,
+            categorical=chosen.categorical,
             seed=seed,
             draws=draws,
             chains=CHAINS,
