@@ -155,7 +155,7 @@ def _add_drawn(exact: Joints, found: Joints, factors: Sequence[_Weighted], at: s
     parts = []
     with np.errstate(divide="ignore", invalid="ignore"):
         for one in factors:
-            found.fitted[at] += log_mean_exp(one.fitted, 0)
+            found.fitted[at] += log_mean_exp(one.fitted)
             weighted = one.without + one.log_weights
             parts.append((weighted, logsumexp(weighted, axis=0)))
             found.without[at] += parts[-1][1]

@@ -119,9 +119,9 @@ def log_determinants(matrix: Array) -> Array:
     return np.asarray(np.linalg.slogdet(matrix)[1])
 
 
-def log_mean_exp(values: Array, axis: int) -> Array:
-    """Compute the logarithm of the average of exp(values)."""
-    return np.asarray(logsumexp(values, axis=axis) - np.log(values.shape[axis]))
+def log_mean_exp(values: Array) -> Array:
+    """Compute the logarithm of the average of exp(values) along the first axis."""
+    return np.asarray(logsumexp(values, axis=0) - np.log(len(values)))
 
 
 def draw_codes(shares: Array, rng: np.random.Generator) -> Array:

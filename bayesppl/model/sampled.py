@@ -87,7 +87,7 @@ class Sampled(Posterior):
 
     def log_joint_predictive(self) -> LogDensity:
         # terms that classes share depend on the draw, and weigh the draws
-        return LogDensity(lambda X: log_mean_exp(self._batches(X, 1), axis=0))
+        return LogDensity(lambda X: log_mean_exp(self._batches(X, 1)))
 
     def predictive_mcse(self, parts: Iterable[tuple[float, Any]]) -> Array:
         """Estimate the error by batch means, (n_rows, n_classes).
@@ -104,14 +104,14 @@ class Sampled(Posterior):
         averages, change = [], np.zeros(())
         for power, X in parts:
             batches = self._batches(X, per_chain)
-            average = log_mean_exp(batches, axis=0)
+            average = log_mean_exp(batches)
             averages.append((power, average))
             change = change + power * relative(batches, average)
         weights = self.predictive_weights()
         # every density has a power, and the class weights have the power one
         left = 1.0 - sum(power for power, _ in averages)
         of_weights = weights_by_batches(self.samples[CLASS_WEIGHTS], per_chain)
-        change = change + left * relative(of_weights, log_mean_exp(of_weights, axis=0))
+        change = change + left * relative(of_weights, log_mean_exp(of_weights))
         share = normalise(powered(averages, weights), weights, log=False)[0]
         return np.asarray(np.sqrt(variance_of_shares(share, change)))
 

@@ -99,7 +99,7 @@ class PartlyExact(Posterior):
         def log_joint(X: Any) -> Array:
             total = self._log_weights(X)
             for values in self._batches(X, 1).values():
-                total = total + log_mean_exp(values, axis=0)
+                total = total + log_mean_exp(values)
             return total
 
         return LogDensity(log_joint)
@@ -109,16 +109,14 @@ class PartlyExact(Posterior):
         [(power, X)] = parts  # one, for rows of such a model are modelled as a whole
         per_chain = int(np.sqrt(self._lead[1]))
         batches = self._batches(X, per_chain)
-        middle = {block: log_mean_exp(values, axis=0) for block, values in batches.items()}
+        middle = {block: log_mean_exp(values) for block, values in batches.items()}
         total, weights = self._log_weights(X) + sum(middle.values()), self.predictive_weights()
         share = normalise(powered([(power, total)], weights), weights, log=False)[0]
         changes = {block: power * relative(batches[block], middle[block]) for block in self.sampled}
         for block, part in self.sampled.items():
             if part.weights is not None:  # they have the power one, whatever that of the densities
                 of_weights = weights_by_batches(part.weights, per_chain)
-                changes[block] = changes[block] + (1.0 - power) * relative(
-                    of_weights, log_mean_exp(of_weights, axis=0)
-                )
+                changes[block] = changes[block] + (1.0 - power) * relative(of_weights, log_mean_exp(of_weights))
         return np.sqrt(sum(variance_of_shares(share, change) for change in changes.values()))
 
     def factors(self, X: Any, codes: Array, weights: Array) -> Factors:
