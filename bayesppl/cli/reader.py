@@ -173,8 +173,7 @@ class DataFile:
             f"as cell from {self._rows}) where cell is not null order by {rank} desc, row limit 1"
         )
         with self._refusals():
-            found: tuple[int, Any] | None = self._connection.execute(query).fetchone()
-        return found
+            return self._connection.execute(query).fetchone()
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:

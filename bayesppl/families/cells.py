@@ -134,14 +134,13 @@ class CellFamily(OfColumns, ConjugateFamily):
             return Direct({parameter: declared}, {parameter: "unit" if self.pair is Beta else "positive"})
         for sums in statistics.values()[:2]:
             require_finite_sums(sums, self.columns, "sum")
-        found: Beta | Gamma = choose_prior(
+        return choose_prior(
             declared,
             {"overall": lambda: self.pair.overall(statistics)},
             lambda prior: prior.sized(statistics.values()[0].shape),
             self.pair,
             parameter,
         )
-        return found
 
     @final
     def mle(self, statistics: Any) -> Theta:

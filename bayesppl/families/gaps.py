@@ -201,8 +201,7 @@ def _(
 
 @expected_statistics.register(ConditionalGaussian)
 def _(family: ConditionalGaussian, theta: Theta | None, X: BlockRows, shares: Array) -> JointStatistics:
-    found: JointStatistics = expected_statistics(family.inner, theta, family.with_predictors(X), shares)
-    return found
+    return expected_statistics(family.inner, theta, family.with_predictors(X), shares)
 
 
 @draw_gaps.register(Mixture)

@@ -40,8 +40,7 @@ class Case(NamedTuple):
     def draw(self, size: int) -> Theta:
         """Draw parameters from the posterior, or from a prior that has none in closed form."""
         if self.prior.has_closed_form:
-            found: Theta = self.posterior.draw(size, self.rng)
-            return found
+            return self.posterior.draw(size, self.rng)
         import pymc as pm
         from pytensor.compile.mode import Mode
 

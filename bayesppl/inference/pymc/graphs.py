@@ -137,10 +137,7 @@ def without_shapes(outputs: Sequence[Any]) -> list[Any]:
 
 def canonical(outputs: Sequence[Any]) -> list[Any]:
     """Simplify graphs, and compute the shapes that are known."""
-    found: list[Any] = rewrite_graph(
-        list(outputs), include=("ShapeOpt", "canonicalize", "local_second_to_alloc"), clone=True
-    )
-    return found
+    return rewrite_graph(list(outputs), include=("ShapeOpt", "canonicalize", "local_second_to_alloc"), clone=True)
 
 
 def without_checks(outputs: Sequence[Any]) -> list[Any]:

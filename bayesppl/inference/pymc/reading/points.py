@@ -153,8 +153,7 @@ class Coordinates:
         """Make something of the graphs the first time only; it is the same wherever other variables stay."""
         if key not in self._made:
             self._made[key] = make()
-        found: T = self._made[key]
-        return found
+        return self._made[key]
 
     def of(self, graphs: Sequence[Any]) -> list[Any]:
         """Turn graphs of the inputs into graphs of the unconstrained variables."""

@@ -77,8 +77,7 @@ def _cells(
             settings[known] = [number(n) for n in value.tolist()]
 
         def family(prior: Any, columns: Sequence[Hashable]) -> Family:
-            made: Family = family_of(**settings, **{natural.pair.parameter: prior})
-            return made
+            return family_of(**settings, **{natural.pair.parameter: prior})
 
         natural = ProbabilitiesOrRates(at(graph).shape[1:], pair=family_of.pair, cells=cells)
         return [Proposal(natural, {natural.pair.parameter: graph}, family)]
