@@ -51,7 +51,11 @@ def write(
         If the file cannot be written; what was at ``path`` before stays.
     """
     if isinstance(value, Stack):
-        origin = {**provenance(value.fits[0]), "prior": value.prior_in_words(prior_in_words)}
+        of_members = [
+            f"{member.name}: {prior_in_words(fitted.posterior.prior)}"
+            for member, fitted in zip(value.members, value.fits, strict=True)
+        ]
+        origin = {**provenance(value.fits[0]), "prior": " | ".join(of_members)}
     elif isinstance(value, KeptDraws):
         origin = environment()
     else:

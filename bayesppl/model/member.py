@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -78,10 +78,6 @@ class Member:
         """Find the levels of the columns that have some."""
         return self.recoding.known_levels(self.fitted.levels)
 
-    def prior_in_words(self, words: Callable[[Any], str]) -> str:
-        """Describe the prior, by a function that puts one into words."""
-        return words(self.fitted.posterior.prior)
-
     @property
     def closed_columns(self) -> Sequence[Column]:
         """The columns that are recoded and whose new levels are skipped."""
@@ -145,10 +141,6 @@ class Guest:
     def known_levels(self) -> Mapping[Hashable, tuple[Hashable, ...]]:
         """Return no levels: none are known."""
         return {}
-
-    def prior_in_words(self, words: Callable[[Any], str]) -> str:
-        """Return "none": there is no prior."""
-        return "none"
 
 
 def spread_out(proba: Any, places: Array, n_classes: int) -> Array:

@@ -133,10 +133,6 @@ class Stack:
         """The class weights of the members, averaged: (n_classes,)."""
         return np.asarray(self.weights @ np.stack([member.class_weights for member in self.members]))
 
-    def prior_in_words(self, words: Callable[[Any], str]) -> str:
-        """Put the priors of all members into words."""
-        return " | ".join(f"{m.name}: {m.prior_in_words(words)}" for m in self.members)
-
 
 def mixed(log_probas: list[Array], weights: Array) -> Array:
     """Return the logarithm of the weighted average of probabilities."""
