@@ -97,10 +97,9 @@ def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any], Fitted | St
         parameters, found = build(document["parameters"], arrays), build(document["fitted"], arrays)
         check_type(parameters, dict, "parameters")
         check_type(found, Fitted | Stack | KeptDraws, "fitted")
-        if isinstance(found, KeptDraws):
-            return document["estimator"], parameters, found
-        for fitted in found.fits if isinstance(found, Stack) else [found]:
-            _check_consistent(fitted)
+        if not isinstance(found, KeptDraws):
+            for fitted in found.fits if isinstance(found, Stack) else [found]:
+                _check_consistent(fitted)
         return document["estimator"], parameters, found
     except Exception as error:  # a document by somebody else may make anything of what is built from it
         raise cannot_build(path, error) from error
