@@ -62,7 +62,8 @@ class Gibbs(Inference):
     def infer(self, model: GenerativeModel, statistics: JointStatistics, rows: Rows | None = None) -> Posterior:
         if rows is None or rows.partly_counted is None:
             return Exact.of(model, statistics)
-        self._check()
+        for name, least in (("draws", 1), ("tune", 0), ("chains", 1)):
+            whole(f"Gibbs: {name}", getattr(self, name), least)
         return self.posterior(incomplete(model, statistics, rows, EM.restarts, self.random_state))
 
     def posterior(self, problem: Incomplete) -> Sampled:
@@ -119,7 +120,3 @@ class Gibbs(Inference):
             theta = select_draws(problem.prior.update(statistics).draw(1, rng), 0)
         assert total is not None
         return thetas, log_densities, total
-
-    def _check(self) -> None:
-        for name, least in (("draws", 1), ("tune", 0), ("chains", 1)):
-            whole(f"Gibbs: {name}", getattr(self, name), least)
