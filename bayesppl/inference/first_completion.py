@@ -186,9 +186,8 @@ def _told(partly: PartlyKnown, n_classes: int) -> Array:
     """Return the probabilities of the classes of rows by their labels alone; zeros for rows that have none."""
     log_told = np.zeros((len(partly), n_classes)) if partly.log_prior is None else partly.log_prior.copy()
     votes = partly.votes
-    if votes is not None and (
-        votes.are_known or len(votes.names) == 1
-    ):  # of one vote a row the share tells nothing
+    if votes is not None and (votes.are_known or len(votes.names) == 1):
+        # of one vote a row the share tells nothing
         log_errors = logarithm(votes.errors / votes.errors.sum(-1, keepdims=True))
         np.add.at(log_told, votes.rows, log_errors[votes.annotators, :, votes.labels])
     elif votes is not None:

@@ -59,9 +59,8 @@ def search_components(
     family: Mixture = model.family  # type: ignore[assignment]
     rng = np.random.default_rng(seed)
     at = np.flatnonzero(told.any(1))
-    if isinstance(
-        X, np.ndarray
-    ):  # in an order of their own, so that places drawn do not depend on that of the rows
+    if isinstance(X, np.ndarray):
+        # in an order of their own, so that places drawn do not depend on that of the rows
         at = at[np.lexsort((*X[at].T, *told[at].T))]
     if len(at) > _MOST_ROWS:
         at = rng.permutation(at)
