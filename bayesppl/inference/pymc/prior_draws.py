@@ -49,8 +49,8 @@ def cut_by(model: pm.Model, potentials: Sequence[Any]) -> str | None:
     potentials : sequence of graphs
         Those that are factors of the prior.
     """
-    for potential in potentials:
-        return f"the potential {potential.name!r} is a factor of the prior"
+    if potentials:
+        return f"the potential {potentials[0].name!r} is a factor of the prior"
     for variable, transform in model.rvs_to_transforms.items():
         if transform is not None and _confines(transform, variable):
             return f"the transform {type(transform).__name__} confines the prior of {variable.name!r}"
