@@ -67,7 +67,7 @@ class Pairs:
     @property
     def value(self) -> np.ndarray:
         """Round the numbers to one part; zero where they do not exceed their error."""
-        return np.where(np.abs(self.high) <= self.error, 0.0, self.high)
+        return np.where(self.is_zero, 0.0, self.high)
 
     @property
     def is_zero(self) -> np.ndarray:
