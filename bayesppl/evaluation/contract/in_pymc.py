@@ -62,7 +62,7 @@ def _pymc_likelihoods(case: Case, observe: Callable[[Any], None]) -> Iterator[tu
         yield theta, float(log_density(theta))
 
 
-def _pymc_points(case: Case, likelihood: str, n_points: int = 4) -> Iterator[tuple[Theta, float, float, float]]:
+def _pymc_points(case: Case, likelihood: str) -> Iterator[tuple[Theta, float, float, float]]:
     """Yield parameters at random points of the PyMC model, log densities of prior and model, and a volume.
 
     It is the log volume of the map from free variables to parameters.
@@ -79,7 +79,7 @@ def _pymc_points(case: Case, likelihood: str, n_points: int = 4) -> Iterator[tup
     log_density = model.compile_logp(jacobian=False, mode=_uncompiled())
     names = [variable.name for variable in model.free_RVs]
     parameters = Interpreter(model.free_RVs, (), [model[name] for name in case.family.bound.dims])
-    for _ in range(n_points):
+    for _ in range(4):
         start = {
             name: np.asarray(value) + 0.3 * case.rng.standard_normal(np.shape(value))
             for name, value in model.initial_point().items()
