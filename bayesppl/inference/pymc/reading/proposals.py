@@ -184,14 +184,10 @@ def _multinomial(parameters: Sequence[Any], at: At, given: Mapping[str, str]) ->
     return [Proposal(natural, {"probability": p}, lambda prior, _: Multinomial(prior))]
 
 
-def _log_normal_means(prior: Any) -> Family:
-    return LogGaussian(KnownVariances(prior))
-
-
 _LEARNED = "is learned, or differs between classes"
 ENTRYWISE: Mapping[type, Build] = {
     basic.NormalRV: _gaussian(Gaussian, KnownVariances),
-    basic.LogNormalRV: _gaussian(LogNormal, _log_normal_means),
+    basic.LogNormalRV: _gaussian(LogNormal, lambda prior: LogGaussian(KnownVariances(prior))),
     basic.BernoulliRV: _cells(Bernoulli, 0),
     basic.BinomialRV: _cells(
         Binomial,
