@@ -150,11 +150,6 @@ def log_prob(belief: Conjugate, natural: Natural, theta: Theta) -> Array:
         return np.concatenate(each) if each else np.full(1, np.nan)
 
 
-def _furthest(coordinates: Coordinates, place: int) -> Array:
-    """Return how far a variable is followed."""
-    return coordinates.units[place] * (FURTHER if coordinates.transforms[place] is None else FAR)
-
-
 def _ends(coordinates: Coordinates, rng: np.random.Generator) -> list[list[Array]]:
     """Return points at the ends of all variables, and of some of them."""
     found = []
@@ -163,7 +158,7 @@ def _ends(coordinates: Coordinates, rng: np.random.Generator) -> list[list[Array
             points = coordinates.draw(ENDS, rng)
             for place in coordinates.moving:
                 if not moved or rng.random() < 0.5:
-                    reach = _furthest(coordinates, place)
+                    reach = coordinates.units[place] * (FURTHER if coordinates.transforms[place] is None else FAR)
                     # every entry as often up as down: by chance some entry of many would never go one way
                     both = np.arange(ENDS).reshape(-1, *[1] * (points[place].ndim - 1)) % 2 * 2.0 - 1.0
                     signs = rng.permuted(np.broadcast_to(both, points[place].shape), axis=0)
