@@ -213,9 +213,8 @@ def _in_double_precision(variable: Any) -> Any:
 
 def parameters_by_class(observed: Observed, n_classes: int) -> list[Any]:
     """Return the parameters of the distribution for every class, the class axis leading."""
-    codes = np.arange(n_classes)
     n_codes = max(n_classes, observed.length or 0)
-    padded = np.concatenate([codes, np.zeros(n_codes - n_classes, dtype=np.int64)])
+    padded = np.pad(np.arange(n_classes), (0, n_codes - n_classes))
     parameters = observed.clone.owner.op.dist_params(observed.clone.owner)
     units = {  # of what is given per row, one: the parameters are those of a row with unit exposure
         new: pt.ones((n_codes, *np.shape(observed.held[name])[1:]), dtype=new.dtype)
