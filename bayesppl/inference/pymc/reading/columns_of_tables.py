@@ -36,12 +36,12 @@ def named_after(table: Table, layout: Layout, parts: Sequence[Array]) -> Layout:
         for dtype, part in zip(types, parts, strict=True)
         for values in part.T
     ]
-    for names in (layout.names, table.names):  # of equal columns, those of the same name or place
-        if len(names) == len(alike) and all(name in those for name, those in zip(names, alike, strict=True)):
-            found = tuple(names)
-            break
-    else:
-        found = _one_each(layout.names, alike)
+    in_order = [  # of equal columns, those of the same name or place
+        names
+        for names in (layout.names, table.names)
+        if len(names) == len(alike) and all(name in those for name, those in zip(names, alike, strict=True))
+    ]
+    found = in_order[0] if in_order else _one_each(layout.names, alike)
     if table.is_named:
         return layout.renamed(found)
     if found != table.names:
