@@ -182,14 +182,13 @@ def _dims(reading: Reading, name: str, ndim: int) -> tuple[str, ...]:
 def deterministics(reading: Reading, draws: Theta) -> Theta:
     """Compute deterministic variables from draws of the free variables, where all they need are known."""
     free = [v for v in reading.model.free_RVs if v.name in draws]
-    others = [v for v in reading.model.free_RVs if v.name not in draws]
-    observed = list(reading.model.observed_RVs)
+    unknown = {*reading.model.observed_RVs, *reading.model.free_RVs}.difference(free)
     found: Theta = {}
     for variable in reading.model.deterministics:
         above = set(ancestors([variable]))
         dims = reading.model.named_vars_to_dims.get(variable.name) or ()
         rows = reading.model.named_vars_to_dims.get(reading.label.name) or ("row",)
-        if above & set(others) or above & set(observed) or rows[0] in dims or not above & set(free):
+        if above & unknown or rows[0] in dims or not above & set(free):
             continue
         [graph] = substitute([variable], {v: reading.inputs[v] for v in free})
         call = Interpreter([reading.inputs[v] for v in free], (), [graph])
