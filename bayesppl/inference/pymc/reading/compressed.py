@@ -43,10 +43,10 @@ def compress(observed: Observed, codes: Array, theta: Theta) -> CompressedRows |
     theta : Theta
         Several draws of the free variables, at which the two sums are compared.
     """
-    op = observed.clone.owner.op
-    build = _BUILDERS.get(type(op), _distinct_rows if op.ndim_supp else _distinct_cells)
     if observed.given or observed.length is not None:
         return None
+    op = observed.clone.owner.op
+    build = _BUILDERS.get(type(op), _distinct_rows if op.ndim_supp else _distinct_cells)
     parts = []
     for k in np.unique(codes):
         values, weights = build(observed.observed[codes == k])
