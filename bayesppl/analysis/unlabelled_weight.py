@@ -207,9 +207,7 @@ def _left_out(
     require_conjugate(prior)
     log_joint, class_weights = np.empty((len(rows), model.n_classes)), np.empty((len(rows), model.n_classes))
     if weight:
-        partly = rows.partly
-        assert partly is not None
-        problem = incomplete(model, known, replace(rows, partly=partly.scaled(weight)), 1, 0)
+        problem = incomplete(model, known, rows.with_weight_of_partly(weight), 1, 0)
         prior = problem.prior
     for group in np.unique(groups):
         at = np.flatnonzero(groups == group)
