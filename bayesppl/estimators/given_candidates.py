@@ -41,9 +41,11 @@ def named(candidates: Any) -> dict[str, Any]:
         found = dict(candidates)
     elif isinstance(candidates, list | tuple):
         names = [_name(clf) for clf in candidates]
-        several, found = Counter(names), {}
-        for place, (name, clf) in enumerate(zip(names, candidates, strict=True), start=1):
-            found[f"{name} ({place})" if several[name] > 1 else name] = clf
+        several = Counter(names)
+        found = {
+            f"{name} ({place})" if several[name] > 1 else name: clf
+            for place, (name, clf) in enumerate(zip(names, candidates, strict=True), start=1)
+        }
     else:
         raise TypeError(
             "candidates must be a list of estimators, or a mapping of names to them, as in "
