@@ -84,7 +84,6 @@ class Source:
                 f"the target column {target!r} of {str(path)!r} holds neither text nor numbers nor truth "
                 "values, but dates, lists or the like; write its classes as text, or choose another --target"
             )
-        self.n_rows = self.file.n_rows
         coded = self.file.categories.intersection(chosen.keep or names) - {*chosen.drop, target}
         self.chosen = chosen._replace(categorical=(*chosen.categorical, *sorted(coded - set(chosen.categorical))))
         self.target = target
@@ -100,10 +99,10 @@ class Source:
 
     def rows(self, most: int | None = None, seed: int = 0) -> FileRows:
         """Read all rows, or draw so many of them at random where there are more, and warn of lost classes."""
-        if most is None or self.n_rows <= most:
+        if most is None or self.file.n_rows <= most:
             return self._used(self.file.read_all(), self.chosen)
         say(
-            f"bayesppl: {str(self.file.path)!r} has {self.n_rows} rows, of which {most} are drawn at random "
+            f"bayesppl: {str(self.file.path)!r} has {self.file.n_rows} rows, of which {most} are drawn at random "
             "(--most-rows)",
             err=True,
         )
@@ -128,7 +127,7 @@ class Source:
         found = self.file.distinct(levels, _MOST_LEVELS)
         types = {name: pd.CategoricalDtype(values) for name, values in found.items()}
         chosen = self.chosen._replace(categorical=())
-        for frame, _ in shown(self.file.read(BATCH_ROWS), doing, self.n_rows):
+        for frame, _ in shown(self.file.read(BATCH_ROWS), doing, self.file.n_rows):
             rows = self._used(frame, chosen)
             yield rows._replace(X=rows.X.astype(types))
 

@@ -129,14 +129,14 @@ def fit(
     needs_all = (
         calibrate is not None or inference in COMPLETING or any("categorical" in choice for choice in integers)
     )
-    if model != AUTO and not needs_all and source.n_rows > BATCH_ROWS:
+    if model != AUTO and not needs_all and source.file.n_rows > BATCH_ROWS:
         n_rows = _fit_sums(classifier, source, dialect)
     else:
         rows, slow = source.rows(most_rows if model == AUTO else None, seed), slow_step(inference)
         with status(slow or f"fitting {model} to {data}", slow is not None):
             classes, codes = encode(rows.y.dropna(), target)
             _warn_of_repeated_header(classes.tolist(), target)
-            is_whole = model != AUTO or source.n_rows <= most_rows
+            is_whole = model != AUTO or source.file.n_rows <= most_rows
             if is_whole and np.count_nonzero(few := np.bincount(codes) == 1) == 1:
                 [single] = classes[few].tolist()
                 warn([f"class {single!r} has a single row; if that is a line of units, delete the line"])
