@@ -125,7 +125,8 @@ def explain(
     >>> bool(abs(found["weight"].sum("feature") + found["prior"] - found["log_odds"]).max() < 1e-12)
     True
     """
-    check_rule(fitted.rule if rule is None else rule)
+    used = fitted.rule if rule is None else rule
+    check_rule(used)
     fitted.require_columns("explain()")
     names, family = fitted.columns.names, fitted.model.family
     units = units_of([name for name in names if name in family.bound.measures], blocks)
@@ -169,7 +170,6 @@ def explain(
         by_draws = seen(under_draws)
     tasks = group_rows(present, len(fitted.classes) * (draws or 1), shares, orders, rng)
     cells = cells_in_words(columns, names, units)
-    used = fitted.rule if rule is None else rule
     try:
         return labelled_shares(tasks, odds, seen(by_rule), by_draws, cells, X, len(values), shares, used, prob)
     except RowError:
