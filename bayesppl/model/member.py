@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -109,17 +109,15 @@ class Guest:
         Of labels that other folds predict, and its standard error.
     """
 
+    #: Probabilities count as they are.
+    temperature: ClassVar[float] = 1.0
+
     name: str
     classifier: Any
     places: Array
     class_shares: Array
     log_score: float
     log_score_se: float
-
-    @property
-    def temperature(self) -> float:
-        """The temperature, one: probabilities count as they are."""
-        return 1.0
 
     def words_per_row(self, table: Table) -> int:
         """See :meth:`Member.words_per_row`."""
