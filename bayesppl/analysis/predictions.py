@@ -63,11 +63,9 @@ def labels(
     n_jobs: int | None = None,
 ) -> Array:
     """Return the most probable label of every row: (n_rows,)."""
-
-    def most_probable(log_proba: Array) -> Array:
-        return np.asarray(log_proba.argmax(1))
-
-    found = probabilities(fitted, X, rule, class_weights, log=True, n_jobs=n_jobs, finish=most_probable)
+    found = probabilities(
+        fitted, X, rule, class_weights, log=True, n_jobs=n_jobs, finish=lambda log_proba: log_proba.argmax(1)
+    )
     return fitted.classes[found]
 
 
