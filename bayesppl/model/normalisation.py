@@ -132,7 +132,4 @@ def exchange_weights(log_joint: Array, old: Array, new: Array) -> Array:
             "density under new class weights; fit to rows of it, or, if no estimator of another library is among "
             "the models, with proper class weights, such as bayesppl.Dirichlet(1.0)"
         )
-    with np.errstate(divide="ignore"):
-        return np.asarray(
-            log_joint + np.where(new > 0, np.log(new) - np.log(np.where(old > 0, old, 1.0)), -np.inf)
-        )
+    return np.asarray(log_joint + (logarithm(new) - finite_logarithm(old)))
