@@ -100,9 +100,8 @@ def stack(
     weights = _mode(likelihood, row_weights[scored], concentration)
     rng = generator(random_state)
     draws = _draw(likelihood, row_weights[scored], weights, concentration, rng)
-    with np.errstate(divide="ignore"):
-        combined, honest = largest.copy(), largest.copy()
-        combined[scored] += np.log(_average(likelihood, weights))
+    combined, honest = largest.copy(), largest.copy()
+    combined[scored] += logarithm(_average(likelihood, weights))
     without, n_effective = _without_own_row(likelihood, row_weights[scored], draws)
     few = np.flatnonzero(n_effective < _LEAST_EFFECTIVE)
     for row in few[np.argsort(n_effective[few])][:_MOST_LEFT_OUT]:

@@ -19,7 +19,7 @@ from bayesppl.data.read_table import as_table
 from bayesppl.data.rows import Rows, check_weights
 from bayesppl.data.table import MatrixTable, Table
 from bayesppl.errors import RowError
-from bayesppl.kernels.arrays import Array, dense
+from bayesppl.kernels.arrays import Array, dense, logarithm
 
 # Columns of a table with one line for every label given
 _LONG = {"item", "annotator", "label"}
@@ -271,8 +271,7 @@ def read_soft(
     if rows.partly is None or not len(in_doubt):
         return rows
     factors = given[~blank] if unlabelled.action == "drop" else np.where(blank[:, None], 1.0, given)
-    with np.errstate(divide="ignore"):
-        log_prior = np.log(factors[rows.partly.places])
+    log_prior = logarithm(factors[rows.partly.places])
     return replace(rows, partly=replace(rows.partly, log_prior=log_prior, is_informative=False))
 
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from bayesppl.conjugate.conjugate import replace_unchecked
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import Array, logarithm
 from bayesppl.kernels.ranges import row_blocks
 
 _GRID = 2.0 ** np.arange(-10, 6.25, 0.5)
@@ -54,8 +54,7 @@ def averages(grid: Array, log_evidence: Array) -> Array:
     prior = _distributions(len(grid))
     likelihood = np.exp(log_evidence - log_evidence.max(0, initial=-np.inf))
     total = prior @ likelihood
-    with np.errstate(divide="ignore"):
-        weights = np.log(total).sum(1)
+    weights = logarithm(total).sum(1)
     weights = np.exp(weights - weights.max())
     shares = np.divide(weights[:, None], total, out=np.zeros_like(total), where=total > 0) / weights.sum()
     return np.asarray(np.exp(np.log(grid) @ (likelihood * (prior.T @ shares))))
