@@ -11,7 +11,7 @@ import numpy as np
 from bayesppl.conjugate.centred_sums import CentredSums
 from bayesppl.conjugate.row_statistics import RowStatistics, SingleRows, sum_shares
 from bayesppl.conjugate.statistics import Statistics, column, rounding_of_sum, under_codes
-from bayesppl.kernels.arrays import Array, Responsibilities
+from bayesppl.kernels.arrays import LOG_2PI, Array, Responsibilities
 from bayesppl.kernels.cell_moments import diagonal
 from bayesppl.kernels.class_moments import products, shared
 from bayesppl.kernels.missing import refuse_gaps
@@ -101,7 +101,7 @@ class Moments(Statistics):
     def log_base(self) -> Array:
         """Sum log h(x), with h = (2π)^(-1/2) for every cell, times the Jacobian of logarithms."""
         n_features = self.mean.shape[1] if self.is_matrix else 1
-        log_base = -0.5 * np.log(2 * np.pi) * n_features * self.count
+        log_base = -0.5 * LOG_2PI * n_features * self.count
         return log_base + self.log_jacobian if self.are_of_logarithms else log_base
 
     @property

@@ -24,7 +24,7 @@ from bayesppl.inference.base import DrawingByStatistics, Draws
 from bayesppl.inference.mode import WithGradient, maximise
 from bayesppl.inference.pymc.build import hyperparameters
 from bayesppl.inference.pymc.model_density import constrain, log_density
-from bayesppl.kernels.arrays import Array
+from bayesppl.kernels.arrays import LOG_2PI, Array
 from bayesppl.model.declaration import GenerativeModel
 
 # Searches, each in coordinates scaled by the curvature where the last one ended, and Newton steps at the end.
@@ -80,9 +80,7 @@ class Laplace(DrawingByStatistics):
             "approximation": "normal at the mode, in unconstrained coordinates",
             "draws": self.draws,
             "random_state": self.random_state,
-            "log_marginal_likelihood": float(
-                value + 0.5 * len(mode) * np.log(2 * np.pi) - np.log(np.diagonal(root)).sum()
-            ),
+            "log_marginal_likelihood": float(value + 0.5 * len(mode) * LOG_2PI - np.log(np.diagonal(root)).sum()),
         }
         return Draws({name: values[None] for name, values in draws.items()}, 1, self.draws, record, {})
 
