@@ -14,7 +14,7 @@ from bayesppl.analysis.parameter_tables import coord, labelled
 from bayesppl.data.rows import Rows
 from bayesppl.errors import ImproperError, NotConjugateError
 from bayesppl.inference.missing_labels import MISSINGNESS, draw_missingness, missingness_log_prior
-from bayesppl.kernels.arrays import Array, Theta, draw_codes, logarithm
+from bayesppl.kernels.arrays import Array, Theta, draw_codes, logarithm, select_draws
 from bayesppl.model.declaration import CLASS_WEIGHTS, CONFUSION
 from bayesppl.model.fitted import Fitted
 from bayesppl.model.normalisation import log_probabilities
@@ -280,9 +280,7 @@ def _simulate(
     family = trunk.posterior.model.family
     covariates = family.bound.covariates(trunk.X)
     per_draw = [
-        family.bound.label_rows(
-            family.simulate({name: values[s] for name, values in theta.items()}, codes[s], rng, covariates)
-        )
+        family.bound.label_rows(family.simulate(select_draws(theta, s), codes[s], rng, covariates))
         for s in range(len(codes))
     ]
     return {

@@ -17,7 +17,7 @@ from bayesppl.data.table import Table
 from bayesppl.families import ConjugateFamily, closed_forms
 from bayesppl.families.block_rows import BlockRows
 from bayesppl.inference.pymc.reading.by_rows import ByRows
-from bayesppl.kernels.arrays import Array, Theta
+from bayesppl.kernels.arrays import Array, Theta, select_draws
 from bayesppl.model.drawn_factors import DrawnFactor
 from bayesppl.model.posterior import DrawsReport
 
@@ -85,7 +85,7 @@ class SampledPart(DrawnPart):
     """Draws of all variables of a part."""
 
     def log_densities(self, chain: int, draws: slice, X: Any) -> Array:
-        theta = {name: values[chain, draws] for name, values in self.samples.items()}
+        theta = select_draws(self.samples, (chain, draws))
         weights = np.ones((1, 1)) if self.weights is None else self.weights[chain, draws]
         log_density = 0.0 if self.family is None else self.family.log_likelihood(theta)(X)
         found = log_density + np.log(weights)[:, None, :]
