@@ -168,8 +168,8 @@ def _spread(draws: Array, bounds: tuple[float, float]) -> tuple[Array, Array, Ar
     if are_finite.all():
         lower, upper = np.quantile(draws, bounds, axis=1)
         return draws.std(1), lower, upper
-    with warnings.catch_warnings():  # of rows that all draws take for impossible
-        warnings.simplefilter("ignore", RuntimeWarning)
+    # of rows that all draws take for impossible
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
         between = np.quantile(draws, bounds, axis=1)  # which subtracts infinities
         lower, upper = np.where(are_finite, between, np.nanquantile(draws, bounds, axis=1, method="nearest"))
         sd = np.nanstd(draws, axis=1)

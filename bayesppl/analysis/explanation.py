@@ -212,8 +212,8 @@ def labelled_shares(
     import xarray as xr
 
     shape = len(cells), n_rows
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnseenLevelWarning)  # whoever has read the rows has warned
+    # whoever has read the rows has warned
+    with warnings.catch_warnings(action="ignore", category=UnseenLevelWarning):
         by_unit, log_odds, prior, is_independent = shares_of_units(
             tasks, shape, odds, score, by_draws, tails(prob)
         )

@@ -109,8 +109,7 @@ def leave_out_by_folds(
         left_out, kept = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         weights = None if rows.given_weights is None else rows.given_weights[kept]
         others = Rows(rows.table.take(kept), rows.classes, rows.codes[kept], weights)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # the fit to all rows has warned
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # the fit to all rows has warned
             member = Member(name, recoding, refit(others), np.nan, np.nan)
             log_proba[left_out] = member.log_proba_of_recoded(rows.table.take(left_out))
             class_weights[left_out] = member.class_weights

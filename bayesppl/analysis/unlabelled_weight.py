@@ -131,8 +131,8 @@ def judge(model: GenerativeModel, known: JointStatistics, rows: Rows, posterior:
         Where the labelled rows alone predict better.
     """
     rows = rows.counted()
-    with warnings.catch_warnings():  # the others are scored where a few rows have no good weights
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        # the others are scored where a few rows have no good weights
         joints, _ = joints_of_draws(posterior, encoded(model.family, rows.table), rows.codes, rows.weights, 0)
     alone = _left_out(model, known, rows, 0.0, _groups(len(rows), _GROUPS))
     scored = [_score(rows, *alone), _score(rows, joints.without, joints.class_weights)]

@@ -108,9 +108,8 @@ def simulation_based_calibration(
         if inference is None:
             draws = prior.update(statistics).draw(n_ranks - 1, rng)
         else:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
                 # of hundreds of short runs some look unconverged by chance; their ranks are the test
-                warnings.simplefilter("ignore", ConvergenceWarning)
                 sampled = inference.sample(model, prior, statistics, Encoded(rows, labels))
             draws = _thin(sampled.samples, n_ranks - 1)
         for name in ranks:

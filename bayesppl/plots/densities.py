@@ -72,8 +72,8 @@ def grid_along(clf: BayesClassifier, cells: Array, column: int, margin: float, r
 def as_read(clf: BayesClassifier, table: Table) -> dict[Hashable, Array]:
     """Return the cells of every column as its family reads them; a number that it skips is NaN."""
     bound = clf.fitted_.model.family.bound
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ImpossibleCellWarning)  # of which the rows were warned already
+    # of which the rows were warned already
+    with warnings.catch_warnings(action="ignore", category=ImpossibleCellWarning):
         return bound.decode(bound.encode(table))
 
 

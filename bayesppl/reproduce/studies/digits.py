@@ -262,8 +262,7 @@ def rows_of(structure: Structure, data: Halves) -> list[dict[str, Any]]:
         name = f"tuned by {how}: {best['strength']:g} rows of variance {best['variance']:g}"
         fitted[name] = best["classifier"]
     rows = [{"prior": "smoothing, λ = 0.01", "rule": "plug-in", **scores(log_proba, data.y_test)}]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ImpossibleRowWarning)
+    with warnings.catch_warnings(action="ignore", category=ImpossibleRowWarning):
         rows += [
             {"prior": name, "rule": rule, **held_out(classifier, data.X_test, data.y_test, rule)}
             for name, classifier in fitted.items()

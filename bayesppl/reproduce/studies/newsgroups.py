@@ -134,8 +134,7 @@ def _table(title: str, named: dict[str, tuple[Any, bool]], data: Halves) -> pd.D
     for name, (clf, by_presence) in named.items():
         train, test = (data.X_train > 0, data.X_test > 0) if by_presence else (data.X_train, data.X_test)
         is_ours = isinstance(clf, BayesClassifier | AutoClassifier)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", OverconfidentWarning)  # the table has the score
+        with warnings.catch_warnings(action="ignore", category=OverconfidentWarning):  # the table has the score
             start = perf_counter()
             clf.fit(train, data.y_train)
             middle = perf_counter()

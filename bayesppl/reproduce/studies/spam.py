@@ -85,8 +85,8 @@ def tables(inputs: Inputs) -> Tables:
         model.fit(features(name, train, words), y)
         X_test = features(name, test, words)
         for rule in RULES:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ImpossibleRowWarning)  # the log score of -inf shows them
+            # the log score of -inf shows them
+            with warnings.catch_warnings(action="ignore", category=ImpossibleRowWarning):
                 predicted, scores = model.predict(X_test, rule), held_out(model, X_test, y_test, rule)
             is_spam = y_test == "spam"
             rows.append(
