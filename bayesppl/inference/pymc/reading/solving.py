@@ -38,13 +38,8 @@ from bayesppl.model.rules import RuleName
 
 def block_names(reading: Reading) -> dict[Block, str]:
     """Name every block with features, as a product of families takes it."""
-    found: dict[Block, str] = {}
-    for block in reading.blocks:
-        if not block.observed:
-            continue
-        name = "_".join(x.name for x in block.observed)
-        found[block] = f"{name}_block" if name in RESERVED else name
-    return found
+    names = {block: "_".join(x.name for x in block.observed) for block in reading.blocks if block.observed}
+    return {block: f"{name}_block" if name in RESERVED else name for block, name in names.items()}
 
 
 def solve(
