@@ -168,8 +168,6 @@ class PartlyExact(Posterior):
 
     def _named(self, parts: Mapping[str, Theta]) -> Theta:
         """Give values of parameters names that differ from block to block."""
-        named = {}
-        for block, theta in parts.items():
-            prefix = f"{block}_" if len(self._blocks) > 1 or block == CLASS_WEIGHTS else ""
-            named.update({prefix + name: values for name, values in theta.items()})
-        return named
+        several = len(self._blocks) > 1
+        prefixes = {block: f"{block}_" if several or block == CLASS_WEIGHTS else "" for block in parts}
+        return {prefixes[block] + name: values for block, own in parts.items() for name, values in own.items()}
