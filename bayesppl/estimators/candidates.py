@@ -213,9 +213,11 @@ def _location(recoding: Recoding) -> Family | None:
     """Propose categories, and numbers whose mean depends on them; few whole numbers are numbers."""
     if len(recoding.columns_) > _MOST_CORRELATED:
         return None
-    is_level: list[bool] = []
-    for column, width in zip(recoding.columns_, recoding.widths(), strict=True):
-        is_level += [not column.is_number] * width
+    is_level = [
+        not column.is_number
+        for column, width in zip(recoding.columns_, recoding.widths(), strict=True)
+        for _ in range(width)
+    ]
     n_indicators = sum(len(column.levels) + 2 for column in recoding.columns_ if not column.is_number)
     if all(is_level) or not any(is_level) or len(is_level) + n_indicators > _MOST_CORRELATED:
         return None
