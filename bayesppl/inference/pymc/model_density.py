@@ -230,10 +230,12 @@ def unconstrain(model: Any, names: Sequence[str], draws: Theta) -> Theta:
     from bayesppl.inference.pymc.graphs import Interpreter
 
     variables = [model[name] for name in names]
-    values, graphs = [model.rvs_to_values[variable].name for variable in variables], []
-    for variable in variables:
-        transform = model.rvs_to_transforms[variable]
-        graphs.append(variable if transform is None else transform.forward(variable, *variable.owner.inputs))
+    values = [model.rvs_to_values[variable].name for variable in variables]
+    transforms = [model.rvs_to_transforms[variable] for variable in variables]
+    graphs = [
+        variable if transform is None else transform.forward(variable, *variable.owner.inputs)
+        for variable, transform in zip(variables, transforms, strict=True)
+    ]
     found = Interpreter(variables, (), graphs)([draws[name] for name in names])
     return dict(zip(values, found, strict=True))
 
