@@ -68,10 +68,7 @@ class UserPrior(Declared):
 class CountedRows(RowStatistics):
     """Rows of which only their number in each class is a statistic."""
 
-    n_rows: int
-
-    def __len__(self) -> int:
-        return self.n_rows
+    X: BlockRows
 
     def sum_rows(self, responsibilities: Responsibilities) -> Counts:
         return Counts(class_counts(responsibilities), np.zeros(()))
@@ -205,7 +202,7 @@ class ByRows(Family, listed=False):  # nobody declares it
         return replace(self, classes=tuple(classes))
 
     def rows(self, X: Any) -> CountedRows:
-        return CountedRows(len(X))
+        return CountedRows(X)
 
     def mle(self, statistics: Any) -> NoReturn:
         raise UndefinedEstimateError(
