@@ -30,7 +30,7 @@ from bayesppl.families.categorical import Categorical
 from bayesppl.families.composite import GivenBlocks
 from bayesppl.families.family import Family, require_family
 from bayesppl.families.mixture import Mixture
-from bayesppl.families.support import COUNTS, REAL_NUMBERS, Support, check_support, checked_numbers
+from bayesppl.families.support import COUNTS, check_support, checked_numbers
 from bayesppl.families.transformed import Transformed
 from bayesppl.kernels.arrays import Array
 
@@ -60,7 +60,6 @@ class ZeroInflated(Transformed):
     """
 
     name: ClassVar[str] = "zero_inflated"
-    support: ClassVar[Support] = REAL_NUMBERS
     has_base: ClassVar[bool] = False
 
     family: Family
