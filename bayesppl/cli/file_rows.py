@@ -92,10 +92,10 @@ class Source:
 
     def remarks(self) -> list[str]:
         """Describe the rows that are left out."""
-        absent = self.n_rows - self.file.columns[self.target].n_present
+        absent = self.file.n_rows - self.file.columns[self.target].n_present
         if self._unlabelled != "drop" or not absent:
             return []
-        return [f"{absent} of {self.n_rows} rows have no label, and are left out"]
+        return [f"{absent} of {self.file.n_rows} rows have no label, and are left out"]
 
     def rows(self, most: int | None = None, seed: int = 0) -> FileRows:
         """Read all rows, or draw so many of them at random where there are more, and warn of lost classes."""
