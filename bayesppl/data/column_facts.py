@@ -149,10 +149,10 @@ def _read_numbers(values: Array, name: Hashable) -> Column | None:
     _refuse_infinite(values, name)
     present = values[~np.isnan(values)]
     has_gaps = len(present) < len(values)
-    if not len(present) or (present.min() == present.max() and not has_gaps):
+    if not len(present):
         return None
     if present.min() == present.max():  # all that varies is whether a value is there, whatever it is
-        return Column(name, False, (), True, True)
+        return Column(name, False, (), True, True) if has_gaps else None
     few: tuple[Hashable, ...] = ()
     if len(np.unique(present[:: max(1, len(present) // _SAMPLE)])) <= FEW_VALUES:
         distinct = np.unique(present)
