@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from html import escape
-from typing import Any, NamedTuple, Self, final
+from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
@@ -67,6 +67,9 @@ class Posterior(ABC):
         The prior, resolved.
     """
 
+    #: Whether it is held in closed form, so that draws are independent and as many as are asked for.
+    is_exact: ClassVar[bool]
+
     model: GenerativeModel
     statistics: JointStatistics
     prior: Joint
@@ -107,11 +110,6 @@ class Posterior(ABC):
     def sample_stats(self) -> Mapping[str, Array]:
         """The reports of the sampler about each draw: arrays (chain, draw)."""
         return self.about_draws.sample_stats
-
-    @property
-    @abstractmethod
-    def is_exact(self) -> bool:
-        """Whether it is held in closed form, so that draws are independent and as many as are asked for."""
 
     @abstractmethod
     def mode(self) -> Theta:
@@ -205,12 +203,9 @@ class InClosedForm(Posterior):
     belief : Joint
     """
 
-    belief: Joint
+    is_exact: ClassVar[bool] = True
 
-    @property
-    @final
-    def is_exact(self) -> bool:
-        return True
+    belief: Joint
 
     @final
     def mean(self) -> Theta:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logsumexp
@@ -56,6 +56,8 @@ class Sampled(Posterior):
         Samples the posterior of other statistics under the same prior. A file does not keep it.
     """
 
+    is_exact: ClassVar[bool] = False
+
     samples: Theta
     report: DrawsReport
     find_mode: ModeFinder = field(default=no_mode_finder, metadata={"stored": False})
@@ -64,10 +66,6 @@ class Sampled(Posterior):
     @property
     def about_draws(self) -> DrawsReport:
         return self.report
-
-    @property
-    def is_exact(self) -> bool:
-        return False
 
     def mode(self) -> Theta:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -35,6 +35,8 @@ class PartlyExact(Posterior):
         By block; class weights that are sampled by themselves are the last one.
     """
 
+    is_exact: ClassVar[bool] = False
+
     labels: Conjugate | None
     solved: Mapping[str, SolvedPart]
     sampled: Mapping[str, DrawnPart]
@@ -62,10 +64,6 @@ class PartlyExact(Posterior):
         sampled = [block for block in self.sampled if block != CLASS_WEIGHTS]
         record = {**first.record, "exact": list(self.solved), "sampled": sampled}
         return DrawsReport(record, first.sample_stats, Diagnosis(measures, problems), dims)
-
-    @property
-    def is_exact(self) -> bool:
-        return False
 
     def mode(self) -> NoReturn:
         raise NotConjugateError(
