@@ -97,11 +97,17 @@ def to_float(values: Any, name: Hashable) -> Array:
 
 def refuse_times(values: Any, name: Hashable) -> None:
     """Refuse dates and durations, which numpy would turn into numbers of nanoseconds."""
+    dtype = getattr(values, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "mM":
+        raise _times(name, "datetime64" if dtype.kind == "M" else "timedelta64", dtype)
+
+
+def refuse_levels_of_times(levels: Array, name: Hashable) -> None:
+    """Refuse dates and durations among the different cells of a column of objects."""
     from pandas.api.types import infer_dtype
 
-    dtype = getattr(values, "dtype", None)
-    if isinstance(dtype, np.dtype) and dtype.kind in "mMO" and (kind := infer_dtype(values)) in _TIMES:
-        raise _times(name, kind, dtype)
+    if (kind := infer_dtype(levels)) in _TIMES:
+        raise _times(name, kind, levels.dtype)
 
 
 def _times(name: Hashable, kind: str, dtype: Any) -> TypeError:

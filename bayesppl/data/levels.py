@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.data.columns import as_objects, refuse_times
+from bayesppl.data.columns import refuse_levels_of_times, refuse_times
 from bayesppl.data.names import spelled
 from bayesppl.errors import RowError, warn
 from bayesppl.kernels.arrays import Array
@@ -40,6 +40,7 @@ def factorize(values: Array, name: Hashable) -> tuple[list[Hashable], Array]:
     counted = count_values(values)
     if counted is not None:
         return counted[0].tolist(), counted[1].astype(np.intp)
+    refuse_times(values, name)
     cells = values if values.dtype.kind in "biuf" else values.astype(object)
     try:
         codes, found = pd.factorize(cells)
@@ -53,7 +54,7 @@ def factorize(values: Array, name: Hashable) -> tuple[list[Hashable], Array]:
         ) from None
     levels: list[Any] = [as_level(level) for level in found.tolist()]
     if cells.dtype.kind == "O":
-        refuse_times(as_objects(levels, len(levels)), name)
+        refuse_levels_of_times(found, name)
         _refuse_odd_levels(cells, codes, levels, name)
     try:
         # whether the levels can be compared is what is tried here

@@ -184,22 +184,37 @@ def test_refusals_name_the_column_the_value_and_the_remedy(table: str, message: 
             action(TABLES[table]())
 
 
+DAYS = pd.date_range("2026-01-01", periods=len(CODES))
+
+
 @pytest.mark.parametrize("estimator", ["CategoricalNB", "JointCategoricalNB", "TreeNB", "MixedNB"])
 @pytest.mark.parametrize(
     "cells",
     [
-        pd.date_range("2026-01-01", periods=len(CODES)).date,
-        pd.date_range("2026-01-01", periods=len(CODES)).astype(object),
-        pd.period_range("2026-01-01", periods=len(CODES)).astype(object),
-        pd.timedelta_range("1s", periods=len(CODES)).astype(object),
+        pd.Series(DAYS.astype("datetime64[ns]")),
+        pd.Series(DAYS.date, dtype=object),
+        pd.Series(DAYS, dtype=object),
+        pd.Series(DAYS.to_period("D"), dtype=object),
+        pd.Series(DAYS - DAYS[0], dtype=object),
     ],
-    ids=["dates", "times", "periods", "durations"],
+    ids=["nanoseconds", "dates", "times", "periods", "durations"],
 )
-def test_times_among_objects_are_no_levels(estimator: str, cells: np.ndarray) -> None:
-    """They were levels that could not be saved."""
-    X = pd.DataFrame({"day": pd.Series(cells, dtype=object)})
+def test_times_are_no_levels(estimator: str, cells: pd.Series) -> None:
+    """Among objects they were levels that could not be saved."""
     with pytest.raises(TypeError, match=r"column 'day' holds (dates|durations)"):
-        getattr(bp, estimator)().fit(X, CODES)
+        getattr(bp, estimator)().fit(pd.DataFrame({"day": cells}), CODES)
+    clf = bp.CategoricalNB().fit(pd.DataFrame({"day": ["a", "b"] * (len(CODES) // 2)}), CODES)
+    with pytest.raises(TypeError, match=r"column 'day' holds (dates|durations)"):
+        clf.predict(pd.DataFrame({"day": cells}))
+
+
+def test_batches_may_lack_a_time_in_every_row() -> None:
+    X = pd.DataFrame({"w": np.arange(len(CODES)), "z": 1.0}, dtype=object)
+    clf = bp.GaussianNB().fit(X, CODES)
+    found, expected = (
+        clf.predict_proba(X[:2].assign(w=pd.Series([gap] * 2, dtype=object))) for gap in (pd.NaT, None)
+    )
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize(
