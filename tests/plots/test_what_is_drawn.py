@@ -267,3 +267,20 @@ def test_cells_that_a_family_skips_have_no_density():
     shown = dict(zip((text.get_text() for text in ax.get_xticklabels()), ax.lines[0].get_ydata(), strict=True))
     assert np.isnan(shown.pop("new"))
     assert 0 < sum(shown.values()) <= 1
+
+
+def test_weights_near_one_have_more_than_one_number_on_their_axis():
+    rng, y = np.random.default_rng(1), np.repeat([0, 1], 100)
+    clf = bp.GaussianNB(calibration="weights").fit(rng.normal(size=(200, 3)) + y[:, None], y)
+    assert [text.get_text() for text in plots.plot_weights(clf).get_xticklabels()] == ["0.5", "1", "2"]
+
+
+def test_the_axis_is_named_within_a_figure_of_long_names():
+    rng, y = np.random.default_rng(0), np.repeat([0, 1], 100)
+    names = [f"mean concentration of analyte {j} in serum (mg/dl)" for j in range(3)]
+    table = pd.DataFrame(rng.normal(size=(200, 3)) + y[:, None], columns=names)
+    labels = np.array(["non-keratinising squamous cell carcinoma", "acantholytic squamous cell carcinoma"])[y]
+    clf = bp.GaussianNB().fit(table, labels)
+    ax = plots.plot_explanation(clf.explain(table[:1], against=labels[-1]))
+    ax.figure.canvas.draw()
+    assert ax.xaxis.label.get_window_extent().x1 <= ax.figure.bbox.width
