@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import operator
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -74,14 +75,21 @@ def _strict(value: Any) -> Any:
 
 
 def show(shown: Iterable[Table | str], written: Iterable[Path]) -> None:
-    """Print tables and texts, as wide as the terminal is, and what was written."""
+    """Print tables, as wide as they are, texts, as wide as the terminal is, and what was written."""
     from rich.console import Console
+    from rich.table import Table
 
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = WIDTH
+    width = console.width
     for part in shown:
+        console.width = width
+        if isinstance(part, Table):  # numbers are never cut
+            whole = console.measure(part, options=console.options.update(max_width=sys.maxsize))
+            console.width = max(width, whole.maximum)
         console.print(part)
+    console.width = width
     for path in written:
         console.print(f"wrote {safe(str(path))}", soft_wrap=True)
 

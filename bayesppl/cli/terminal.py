@@ -111,7 +111,7 @@ def table(
     numbers: Mapping[str, Sequence[str]],
     caption: str | None = None,
 ) -> Table:
-    """Lay columns out under their headings: texts, cut to the room that is left, then numbers, which are whole."""
+    """Lay columns out under their headings: texts, shortened to the room that is left, then numbers."""
     from rich import box
     from rich.table import Table
 
@@ -129,9 +129,9 @@ def table(
     left = WIDTH - sum(_GAP + max(map(len, (heading, *column))) for heading, column in numbers.items())
     room = min(LONGEST_NAME, max(_SHORTEST_NAME, left // max(1, len(texts)) - _GAP))
     for heading in texts:
-        found.add_column(safe(heading), overflow="ellipsis", no_wrap=True, max_width=room)
-    for heading, column in numbers.items():
-        found.add_column(heading, justify="right", no_wrap=True, min_width=max(map(len, (heading, *column))))
+        found.add_column(safe(heading), no_wrap=True)
+    for heading in numbers:
+        found.add_column(heading, justify="right", no_wrap=True)
     for line in zip(*(short_names(names, room) for names in texts.values()), *numbers.values(), strict=True):
         found.add_row(*map(safe, line))
     return found

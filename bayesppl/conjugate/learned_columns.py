@@ -150,7 +150,7 @@ class _Beliefs:
         n_seen = np.count_nonzero(self.count, axis=0) - ((self.count[c] <= weights) & (self.count[c] > 0))
         squares = self.total_squares - weights * self.total_count / left * (X - self.location) ** 2
         # a row that alone makes the column vary leaves what a large mean leaves of the digits of its square
-        rounding = LAST_BITS * np.abs(self.location) * np.sqrt(weights * self.total_squares)
+        rounding = 4 * LAST_BITS * np.abs(self.location) * np.sqrt(weights * self.total_squares)
         rounding = np.minimum(ROUNDING * self.total_squares + rounding, self.total_squares / 2)
         varies = squares > rounding
         expected = np.where(varies, squares / degrees(left) / np.maximum(n_seen, 1), np.nan)

@@ -35,8 +35,8 @@ _MANY_ROWS = 1 << 20
 # nothing.
 ROUNDING = 1e-12
 
-#: Numbers that differ by less than this share of their size differ in their last bits alone.
-LAST_BITS = 8 * float(np.finfo(float).eps)
+#: Numbers whose standard deviation is less than this share of their size differ in their last bits alone.
+LAST_BITS = 2 * float(np.finfo(float).eps)
 
 
 class Statistics(ABC):

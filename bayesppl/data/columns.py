@@ -102,12 +102,13 @@ def refuse_times(values: Any, name: Hashable) -> None:
         raise _times(name, "datetime64" if dtype.kind == "M" else "timedelta64", dtype)
 
 
-def refuse_levels_of_times(levels: Array, name: Hashable) -> None:
+def refuse_times_among(levels: Iterable[Any], name: Hashable) -> None:
     """Refuse dates and durations among the different cells of a column of objects."""
     from pandas.api.types import infer_dtype
 
-    if (kind := infer_dtype(levels)) in _TIMES:
-        raise _times(name, kind, levels.dtype)
+    for level in levels:
+        if not isinstance(level, str | float | int) and (kind := infer_dtype([level])) in _TIMES:
+            raise _times(name, kind, "object")
 
 
 def _times(name: Hashable, kind: str, dtype: Any) -> TypeError:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesppl.data.columns import refuse_levels_of_times, refuse_times
+from bayesppl.data.columns import refuse_times, refuse_times_among
 from bayesppl.data.names import spelled
 from bayesppl.errors import RowError, warn
 from bayesppl.kernels.arrays import Array
@@ -54,7 +54,7 @@ def factorize(values: Array, name: Hashable) -> tuple[list[Hashable], Array]:
         ) from None
     levels: list[Any] = [as_level(level) for level in found.tolist()]
     if cells.dtype.kind == "O":
-        refuse_levels_of_times(found, name)
+        refuse_times_among(levels, name)
         _refuse_odd_levels(cells, codes, levels, name)
     try:
         # whether the levels can be compared is what is tried here

@@ -129,8 +129,8 @@ def _why_nothing_varies(table: Table) -> str:
     return (
         "nothing can be learned from texts that all differ, as names and identifiers do, found in "
         f"{listed(several)}. Convert numbers that are written as text, group "
-        "levels, or count the words of texts first, as in sklearn.pipeline.make_pipeline(CountVectorizer(), "
-        "bayesppl.AutoClassifier())"
+        "levels, or count the words of texts first, as by sklearn.compose.make_column_transformer(("
+        f"CountVectorizer(), {several[0]!r}))"
     )
 
 
@@ -255,7 +255,7 @@ def facts_about(rows: Rows, columns: tuple[Column, ...], members: Mapping[str, M
         known = {column.name for column in columns}
         kinds = [
             (sum(c.is_number and not c.levels for c in columns), "numeric"),
-            (sum(c.is_number and bool(c.levels) for c in columns), "whole numbers with few values"),
+            (sum(c.is_number and bool(c.levels) for c in columns), "of few whole numbers"),
             (sum(not c.is_number for c in columns), "categorical"),
             (sum(c.has_gaps for c in columns), "with missing cells"),
         ]

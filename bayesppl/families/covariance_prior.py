@@ -37,7 +37,13 @@ from bayesppl.conjugate import NormalInverseWishart
 from bayesppl.conjugate.conjugate import replace_unchecked
 from bayesppl.conjugate.moments import Moments
 from bayesppl.families.common_mean import average, of_one_mean, rows_of_vectors
-from bayesppl.families.moment_priors import VARIANCE_ROWS, of_others, scatter_degrees, within_sd
+from bayesppl.families.moment_priors import (
+    VARIANCE_ROWS,
+    beyond_last_bits,
+    of_others,
+    scatter_degrees,
+    within_sd,
+)
 from bayesppl.kernels.arrays import Array
 
 # δ₀ is believed to be about that, within factors of e² = 7.4 (one standard deviation of its logarithm)
@@ -171,7 +177,8 @@ def hierarchy(statistics: Moments, tied: bool, columns: Sequence[Hashable]) -> H
     degrees, within = scatter_degrees(statistics), statistics.within
     sd = within_sd(np.diagonal(within), degrees.sum(), total, columns)
     units = sd[:, None] * sd
-    independence = _rows_of_independence(within, degrees.sum())
+    varies = beyond_last_bits(np.diagonal(within) / max(degrees.sum(), 1.0), total) > 0
+    independence = _rows_of_independence(within[varies][:, varies], degrees.sum())
     shared = independence * np.eye(n_features) + within / units
     gaps = (statistics.mean - total.mean) / sd
     _, solved, failed = dposv(shared, gaps.T)
@@ -194,11 +201,9 @@ def _lost_to_rounding(scatter: Array) -> ValueError:
 
 
 def _rows_of_independence(within: Array, degrees: float) -> float:
-    """Find δ₀ from the correlations of the columns that vary within the classes."""
-    scatter = np.diagonal(within)
-    varying = scatter > 0
-    root = np.sqrt(scatter[varying])
-    correlation = within[varying][:, varying] / (root[:, None] * root)
+    """Find δ₀ from the correlations of columns that vary within the classes."""
+    root = np.sqrt(np.diagonal(within))
+    correlation = within / (root[:, None] * root)
     squares = degrees * np.maximum(np.linalg.eigvalsh(correlation), 0.0)
     together = _log_evidence(_INDEPENDENCE, _INDEPENDENCE, squares, degrees)
     alone = _log_evidence(_INDEPENDENCE, _INDEPENDENCE, np.array([degrees]), degrees)

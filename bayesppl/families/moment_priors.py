@@ -74,7 +74,11 @@ def column_variances(total: Moments) -> Array:
     Computed numbers that differ in their last bits alone, as a/b and 3a/(3b) do, are equal.
     """
     sums = np.diagonal(total.within) if total.is_matrix else total.within
-    variances = sums / degrees(total.count[0])
+    return beyond_last_bits(sums / degrees(total.count[0]), total)
+
+
+def beyond_last_bits(variances: Array, total: Moments) -> Array:
+    """Return variances of columns, zero where numbers of their size differ in their last bits alone."""
     return np.where(np.sqrt(variances) > LAST_BITS * np.abs(total.mean[0]), variances, 0.0)
 
 

@@ -30,7 +30,7 @@ from bayesppl.model.sampled import KeptDraws
 from bayesppl.model.stack import Stack
 
 FORMAT = "bayesppl model"
-SCHEMA = 5
+SCHEMA = 6
 
 _DOCUMENT = "document.json"
 

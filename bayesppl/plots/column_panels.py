@@ -49,8 +49,8 @@ def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None 
         that of a row which holds nothing else.
     X : table or (n_rows, n_features) array-like
     y : (n_rows,) array-like
-        Rows to show: as histograms, or as relative frequencies of levels (of the most frequent ones). Bins that a
-        family cuts numbers into are named by their middle value.
+        Rows to show: as histograms, or as relative frequencies of levels (of the most frequent ones) and of counts
+        that range over a dozen at most. Bins that a family cuts numbers into are named by their middle value.
     rule : optional
         Of the lines, as for ``predict_proba``.
 
@@ -83,10 +83,10 @@ def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None 
     read, others = as_read(clf, table), dict.fromkeys(table.names) | given_cells(clf, table)
     for name, ax in zip(names, panels.flat, strict=False):
         density = partial(density_along, clf, others, name, rule)
-        if measures[name] == "mass":
+        if measures[name] == "mass" and not _are_spread(read[name]):
             _draw_levels(clf, name, table.column(name), read[name], density, codes, ax)
         else:
-            _draw_density(clf, name, np.asarray(read[name], dtype=float), density, codes, ax)
+            _draw_density(clf, measures[name], np.asarray(read[name], dtype=float), density, codes, ax)
         name_axes(ax, name)
         tidy(ax)
     for ax in panels.flat[len(names) :]:
@@ -97,18 +97,27 @@ def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None 
     return figure
 
 
+def _are_spread(values: Array) -> bool:
+    """Whether these are counts, neither levels nor bins, of a wide range."""
+    return values.dtype.kind in "fiu" and bool(np.nanmax(values) - np.nanmin(values) > _MOST_LEVELS)
+
+
 def _draw_density(
     clf: BayesClassifier,
-    name: Hashable,
+    measure: str,
     values: Array,
     density_of: Callable[[Array], Array],
     codes: Array,
     ax: Axes,
 ) -> None:
-    has_atom = clf.fitted_.model.family.bound.measures[name] != "density"
+    has_atom = measure not in ("density", "mass")
     shown = values[~np.isnan(values) & ~(has_atom & (values == 0))]
     low, high = (shown.min(), shown.max()) if len(shown) else (0.0, 1.0)
-    if low > 0 and high > _LONG_TAIL * np.median(shown):
+    if measure == "mass":
+        grid, step = np.unique(np.linspace(low, high, _POINTS + 1).round()), np.ceil((high - low + 1) / _BINS)
+        edges = np.arange(low - 0.5, high + step, step)  # as many counts in each bin
+        position, per_unit = edges, np.ones(len(grid))
+    elif low > 0 and high > _LONG_TAIL * np.median(shown):
         grid = beside_values(np.geomspace(low, high, _POINTS + 1), shown)
         edges = np.geomspace(low, high, _BINS + 1)
         ax.set_xscale("log")

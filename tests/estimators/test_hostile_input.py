@@ -208,6 +208,13 @@ def test_times_are_no_levels(estimator: str, cells: pd.Series) -> None:
         clf.predict(pd.DataFrame({"day": cells}))
 
 
+def test_dates_beside_a_text_are_no_levels() -> None:
+    """A batch of dates alone was refused after a fit that had taken them."""
+    X = pd.DataFrame({"day": pd.Series(["unknown", *DAYS.date[1:]], dtype=object)})
+    with pytest.raises(TypeError, match="column 'day' holds dates"):
+        bp.CategoricalNB().fit(X, CODES)
+
+
 def test_batches_may_lack_a_time_in_every_row() -> None:
     X = pd.DataFrame({"w": np.arange(len(CODES)), "z": 1.0}, dtype=object)
     clf = bp.GaussianNB().fit(X, CODES)

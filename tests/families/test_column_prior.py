@@ -145,16 +145,34 @@ def test_columns_that_never_vary_say_nothing_of_the_class_where_columns_may_not_
     np.testing.assert_allclose(clf.feature_relevance()["log_bayes_factor"][2:], 0.0, atol=1e-4)
 
 
-@pytest.mark.parametrize("prior", ["hierarchical", "columnwise", "fraley-raftery"])
-def test_numbers_that_differ_in_their_last_bits_are_equal(prior):
+@pytest.mark.parametrize(
+    "family",
+    [
+        *(bp.Gaussian("diag", prior) for prior in ("hierarchical", "columnwise", "fraley-raftery")),
+        bp.Gaussian("full"),
+        bp.Gaussian("tied"),
+    ],
+    ids=str,
+)
+def test_numbers_that_differ_in_their_last_bits_are_equal(family):
     rng, y = np.random.default_rng(0), np.repeat([0, 1], [180, 20])
     X, new = rng.normal(size=(200, 2)) + y[:, None], np.array([[0.0, 0.0, 0.4]])
     part = rng.uniform(1, 2, 200)
     ratio = 3 * part / (10 * part)
     assert len(set(ratio)) > 1
-    constant, computed = (bp.GaussianNB(prior).fit(np.c_[X, last], y) for last in (np.full(200, 0.3), ratio))
+    tables = (np.c_[X, np.full(200, 0.3)], np.c_[X, ratio])
+    constant, computed = (bp.GenerativeClassifier(family).fit(table, y) for table in tables)
     np.testing.assert_allclose(computed.predict_proba(new), constant.predict_proba(new), atol=1e-9)
     np.testing.assert_allclose(computed.loo().log_score, constant.loo().log_score, atol=1e-7)
+
+
+@pytest.mark.parametrize("covariance", ["diag", "tied_diag", "full"])
+def test_whole_numbers_far_from_zero_vary(covariance):
+    """They are exact, and their standard deviation is six spacings of numbers; that of the means is one."""
+    rng, y = np.random.default_rng(5), np.arange(200) % 2
+    whole = rng.integers(0, 4, size=(200, 1)) + 2.0 * y[:, None]
+    near, far = (bp.GenerativeClassifier(bp.Gaussian(covariance)).fit(whole + off, y) for off in (0.0, 2e15))
+    np.testing.assert_allclose(far.predict_proba(whole + 2e15), near.predict_proba(whole), atol=0.05)
 
 
 def overlapping(seed, n_rows, apart):

@@ -284,3 +284,20 @@ def test_the_axis_is_named_within_a_figure_of_long_names():
     ax = plots.plot_explanation(clf.explain(table[:1], against=labels[-1]))
     ax.figure.canvas.draw()
     assert ax.xaxis.label.get_window_extent().x1 <= ax.figure.bbox.width
+
+
+def test_counts_of_a_wide_range_are_drawn_on_an_axis_of_numbers():
+    """Of 84 different counts the twelve most frequent ones stood side by side."""
+    rng, y = np.random.default_rng(0), np.arange(300) % 2
+    table = pd.DataFrame({"words": rng.poisson(100 + 40 * y), "few": rng.poisson(1 + y).clip(max=5)})
+    clf = bp.PoissonNB().fit(table, y)
+    rate = clf.posterior_.belief.parts["features"]
+    wide, narrow = plots.plot_columns(clf, table, y).axes
+    for patch, line, k in zip(wide.patches, wide.lines, range(2), strict=True):
+        values, edges = patch.get_data().values, patch.get_data().edges
+        middle = (edges[1:] + edges[:-1]) / 2
+        assert np.isclose(values @ np.diff(edges), 1)  # all rows
+        assert np.isclose(np.average(middle, weights=values), table["words"][y == k].mean(), rtol=0.02)
+        predictive = nbinom(rate.shape[k, 0], rate.rate[k, 0] / (rate.rate[k, 0] + 1))
+        np.testing.assert_allclose(line.get_ydata(), predictive.pmf(line.get_xdata()), rtol=1e-6)
+    assert [text.get_text() for text in narrow.get_xticklabels()] == ["0", "1", "2", "3", "4", "5"]
