@@ -232,7 +232,8 @@ def within_sd(squares: Array, degrees: float, total: Moments, columns: Sequence[
 
 def _covariances(total: Moments, columns: Sequence[Hashable]) -> Iterator[Array]:
     """Yield the covariance of all rows, then their variances alone, for where it is singular."""
-    yield total.within / degrees(total.count[0])
+    if column_variances(total).all():
+        yield total.within / degrees(total.count[0])
     yield np.diag(column_scales(total, columns) ** 2)
 
 

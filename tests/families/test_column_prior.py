@@ -149,7 +149,7 @@ def test_columns_that_never_vary_say_nothing_of_the_class_where_columns_may_not_
     "family",
     [
         *(bp.Gaussian("diag", prior) for prior in ("hierarchical", "columnwise", "fraley-raftery")),
-        bp.Gaussian("full"),
+        *(bp.Gaussian("full", prior) for prior in ("hierarchical", "fraley-raftery", "regularised")),
         bp.Gaussian("tied"),
     ],
     ids=str,
