@@ -57,8 +57,9 @@ def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None 
     Returns
     -------
     matplotlib.figure.Figure
-        Where a column has a probability of zero, it is written above the panel for every class, and the curves
-        hold the rest. Positive numbers with a long tail have a logarithmic axis, and densities of their logarithm.
+        Where a density has a probability of zero, it is written above the panel for every class, and the curves
+        hold the rest. Positive measurements with a long tail have a logarithmic axis, and densities of their
+        logarithm; lines and bars of counts of a wide range are averages over the counts of a bin.
 
     Examples
     --------
@@ -99,7 +100,8 @@ def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None 
 
 def _are_spread(values: Array) -> bool:
     """Whether these are counts, neither levels nor bins, of a wide range."""
-    return values.dtype.kind in "fiu" and bool(np.nanmax(values) - np.nanmin(values) > _MOST_LEVELS)
+    shown = values[~missing(values)]
+    return values.dtype.kind in "fiu" and len(shown) > 0 and bool(np.ptp(shown) > _MOST_LEVELS)
 
 
 def _draw_density(
@@ -114,21 +116,22 @@ def _draw_density(
     shown = values[~np.isnan(values) & ~(has_atom & (values == 0))]
     low, high = (shown.min(), shown.max()) if len(shown) else (0.0, 1.0)
     if measure == "mass":
-        grid, step = np.unique(np.linspace(low, high, _POINTS + 1).round()), np.ceil((high - low + 1) / _BINS)
-        edges = np.arange(low - 0.5, high + step, step)  # as many counts in each bin
-        position, per_unit = edges, np.ones(len(grid))
+        step = np.ceil((high - low + 1) / _BINS)
+        position = edges = np.arange(low - 0.5, high + step, step)
+        counts = edges[:-1, None] + 0.5 + np.unique(np.linspace(0, step - 1, min(int(step), _POINTS)).round())
+        # lines are averages over the counts of a bin, as the bars are
+        grid, density = counts.mean(1), density_of(counts.ravel()).reshape(*counts.shape, -1).mean(1)
     elif low > 0 and high > _LONG_TAIL * np.median(shown):
         grid = beside_values(np.geomspace(low, high, _POINTS + 1), shown)
         edges = np.geomspace(low, high, _BINS + 1)
         ax.set_xscale("log")
         ax.set_ylabel("density per decade", fontsize="small")
-        position, per_unit = np.log10(edges), grid * np.log(10)
+        position, density = np.log10(edges), density_of(grid) * np.log(10) * grid[:, None]
     else:
         grid = np.linspace(low, high, _POINTS + 1) if high > low else low + np.linspace(-0.5, 0.5, _POINTS + 1)
         grid = beside_values(grid[grid != 0] if has_atom else grid, shown)
-        edges = bin_edges(shown, _BINS)
-        position, per_unit = edges, np.ones(len(grid))
-    density = density_of(grid) * per_unit[:, None]
+        position = edges = bin_edges(shown, _BINS)
+        density = density_of(grid)
     for k, label in enumerate(clf.classes_.tolist()):
         own = values[(codes == k) & ~np.isnan(values)]
         if len(own):
