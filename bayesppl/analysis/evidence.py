@@ -142,8 +142,10 @@ def feature_relevance(fitted: Fitted, prior: float = 0.5) -> xr.Dataset:
     Priors that learn from the classes how far apart these lie, those of full and tied Gaussians and of Gaussian
     trees, are a little above it where rows are a dozen (.53 in place of .5), and .65 with effects and a covariance
     for each class: declare a prior where that matters. One row in each class shows nothing, and columns of noise
-    have .6 and more. Where each class has a full covariance under the default prior, a column that never varies
-    passes for evidence, and all columns are judged together: leave such columns out.
+    have .6 and more. A column that never varies has a Bayes factor of one under the default prior of independent
+    normal columns. Under priors by which each class has a variance of its own for it (``"columnwise"``,
+    ``"fraley-raftery"``, those of full covariances, where all columns are judged together) it passes for evidence,
+    for or against: leave such columns out.
 
     Examples
     --------

@@ -95,7 +95,8 @@ def summary(fitted: Fitted, prob: float = PROB, random_state: int | None = 0) ->
     prob : float
         Probability of the credible intervals, which are equal-tailed.
     random_state : int, optional
-        Of the exact posterior draws behind the intervals.
+        Of the draws behind the intervals of a posterior in closed form: 10,000, or fewer where parameters are
+        many, so that the last digit of a bound is uncertain.
 
     Returns
     -------
@@ -111,11 +112,11 @@ def summary(fitted: Fitted, prob: float = PROB, random_state: int | None = 0) ->
     posterior: closed form; rule 'predictive'
     log evidence: -5.59842
     <BLANKLINE>
-                        mle  map  mean    89% interval
-    class_weights[a]    0.5  0.5   0.5  0.205 to 0.791
-    class_weights[b]    0.5  0.5   0.5  0.209 to 0.795
-    probability[a, x0]    1    1  0.75  0.406 to 0.984
-    probability[b, x0]    0    0  0.25  0.017 to 0.625
+                        mle  map  mean     89% interval
+    class_weights[a]    0.5  0.5   0.5   0.195 to 0.797
+    class_weights[b]    0.5  0.5   0.5   0.203 to 0.805
+    probability[a, x0]    1    1  0.75   0.379 to 0.982
+    probability[b, x0]    0    0  0.25  0.0182 to 0.619
     """
     counts, known = fitted.learned.class_count, fitted.learned.statistics.parts[CLASS_WEIGHTS]
     names = list(fitted.columns.names)
@@ -183,14 +184,14 @@ def _evidence(fitted: Fitted) -> str:
     except (ImproperError, NotConjugateError) as reason:
         if estimated is None:
             return f"undefined: {fitted.posterior.record.get('no_evidence', reason)}"
-        return f"{float(np.mean(estimated)):.6g} (estimated)"
+        return f"{float(np.mean(estimated)):.4g} (estimated)"
 
 
 def _table(
     fitted: Fitted, prob: float, random_state: int | None
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int]:
     """Return headings, the first numbers of every parameter, and how many there are."""
-    draws = min(1000, _CELLS // numbers_of_draw(fitted.posterior))
+    draws = min(10_000, _CELLS // numbers_of_draw(fitted.posterior))
     table = parameter_summary(fitted, max(2, draws), prob, random_state)
     has_interval = not fitted.posterior.is_exact or draws >= _FEWEST
     columns = (*ESTIMATES, *([f"{prob:.0%} interval"] if has_interval else []))

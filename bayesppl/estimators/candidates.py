@@ -126,11 +126,12 @@ def _why_nothing_varies(table: Table) -> str:
     several = [name for name in table.names if len(factorize(table.column(name), name)[0]) > 1]
     if not several:
         return "no column has two different values, so that nothing can be learned from them"
+    column = several[0] if table.is_named else table.names.index(several[0])
     return (
         "nothing can be learned from texts that all differ, as names and identifiers do, found in "
         f"{listed(several)}. Convert numbers that are written as text, group "
         "levels, or count the words of texts first, as by sklearn.compose.make_column_transformer(("
-        f"CountVectorizer(), {several[0]!r}))"
+        f"CountVectorizer(), {column!r}))"
     )
 
 

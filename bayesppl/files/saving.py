@@ -166,7 +166,7 @@ def unpack(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Arra
         raise ModelFileError(
             f"{str(path)!r} was written by {'a newer' if is_newer else 'an older'} version of bayesppl (schema "
             f"{schema}; this is bayesppl {version('bayesppl')}, which reads schema {SCHEMA}); "
-            f"{'upgrade bayesppl to read it' if is_newer else 'save it again'}"
+            f"{'upgrade bayesppl to read it' if is_newer else 'fit again, and save'}"
         )
     return document, members
 
