@@ -83,11 +83,11 @@ def show(shown: Iterable[Table | str], written: Iterable[Path]) -> None:
     if not console.is_terminal:
         console.width = WIDTH
     width = console.width
+    unbounded = console.options.update(max_width=sys.maxsize)
     for part in shown:
-        console.width = width
-        if isinstance(part, Table):  # numbers are never cut
-            whole = console.measure(part, options=console.options.update(max_width=sys.maxsize))
-            console.width = max(width, whole.maximum)
+        # a table that is wider than the terminal runs over, for numbers are never cut
+        whole = console.measure(part, options=unbounded).maximum if isinstance(part, Table) else 0
+        console.width = max(width, whole)
         console.print(part)
     console.width = width
     for path in written:

@@ -204,8 +204,8 @@ def plot_weights(clf: BayesClassifier, *, most: int = 30, ax: Axes | None = None
     ax.axvline(1.0, color="0.6", linewidth=0.8, linestyle="--", zorder=0)
     draw_ranges(ax, *(table[name].values for name in ("weight", "lower", "upper")))
     ax.set_xscale("log")
-    low, high = np.minimum(ax.get_xlim()[0], 0.5), np.maximum(ax.get_xlim()[1], 2.0)
-    ax.set_xlim(low, high)
+    low, high = ax.get_xlim()
+    low, high = ax.set_xlim(min(low, 0.5), max(high, 2.0))
     round_ = [m * 10.0**k for k in range(-6, 7) for m in (1, 2, 5) if low <= m * 10.0**k <= high]
     number_axis(ax, round_, [f"{place:g}" for place in round_])
     name_axes(ax, "weight of log p(x | class)")

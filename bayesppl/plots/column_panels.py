@@ -100,8 +100,10 @@ def plot_columns(clf: BayesClassifier, X: Any, y: Any, *, rule: RuleName | None 
 
 def _are_spread(values: Array) -> bool:
     """Whether these are counts, neither levels nor bins, of a wide range."""
-    shown = values[~missing(values)]
-    return values.dtype.kind in "fiu" and len(shown) > 0 and bool(np.ptp(shown) > _MOST_LEVELS)
+    if values.dtype.kind not in "fiu":
+        return False
+    shown = values[~np.isnan(values)]
+    return len(shown) > 0 and bool(np.ptp(shown) > _MOST_LEVELS)
 
 
 def _draw_density(

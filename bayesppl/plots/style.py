@@ -234,8 +234,9 @@ def tidy(ax: Axes) -> Axes:
 def name_axes(ax: Axes, x: Any = None, y: Any = None) -> None:
     """Name the axes, on as many lines as they need."""
     figure = ax.get_figure(root=True)
-    engine = None if figure is None or len(figure.axes) > 1 else figure.get_layout_engine()
-    if figure is not None and engine is not None:
+    assert figure is not None
+    engine = figure.get_layout_engine()
+    if engine is not None and len(figure.axes) == 1:
         engine.execute(figure)  # which leaves room for the names of rows
     width, height = inches(ax)
     if x is not None:
